@@ -1,11 +1,13 @@
-"""Extensions of a Doc: the EHR context that came with it, and the released text.
+"""Registers the custom attributes of a Doc: the EHR context that came with it, and the outcome of its processing.
 
-``doc._.ehr``         dict: "patient_id", "note_type", "site" and other values for the caller's rules
-``doc._.deid_text``   str: the released text; raises an error unless every required step ran and nothing was changed
-since ``doc._.deid_edits``  list of `offsets.Edit`, with the same checks ``doc._.deid_trace``  list of dict: why each
-span was changed or kept; offsets and labels, never text ``doc._.deid_warnings`` list of str: reasons to review the
-note before its release ``doc._.deid_review`` list of dict: spans to review; offsets and scores, never text
-``doc._.deid_map(offset, side="original")``  int: an offset converted between original and released text
+- ``doc._.ehr`` (dict): "patient_id", "note_type", "site" and other values for the caller's rules.
+- ``doc._.deid_text`` (str): the released text. Raises an error unless every required step ran and nothing was changed
+  afterwards.
+- ``doc._.deid_edits`` (list of `offsets.Edit`): the replacements, with the same checks.
+- ``doc._.deid_trace`` (list of dict): why each span was changed or kept, by offsets and labels, never text.
+- ``doc._.deid_warnings`` (list of str): reasons to review the note before its release.
+- ``doc._.deid_review`` (list of dict): spans to review, by offsets and scores, never text.
+- ``doc._.deid_map(offset, side="original")`` (int): an offset converted between the original and the released text.
 """
 
 import hmac
@@ -33,16 +35,16 @@ from .spans import (
 
 EDITS = "deid/edits"
 DECISIONS = "deid/decisions"
-KEEP = "keep"  # the action of what is released as it stands
-RECOVER = "recover"  # the action of what was let go as medical
+KEEP = "keep"  # action: the span is released unchanged
+RECOVER = "recover"  # action: the span is released because it is a medical term
 
-_KEY = "receipt_key"  # of the merged group
-_RECEIPT = "receipt"  # of the decisions
+_KEY = "receipt_key"  # attribute of the merged group
+_RECEIPT = "receipt"  # key in the decisions
 _UNSIGNED = frozenset({_KEY})
 
 
 def set_edits(doc: Doc, edits: list[Edit], decisions: dict[str, Any]) -> None:
-    """Store the edits and the decisions behind them on a Doc as plain values, with a receipt.
+    """Store the edits of a Doc and the decisions that led to them as plain values, with a receipt.
 
     The receipt is an HMAC of the text, the detections, the decisions and the edits. Its random key is new for every
     call and stored in the attributes of the merged group. So the receipt in ``doc.user_data`` alone cannot be used to
@@ -61,7 +63,7 @@ def set_edits(doc: Doc, edits: list[Edit], decisions: dict[str, Any]) -> None:
 
 
 def _sign(doc: Doc) -> str:
-    """Compute the receipt of a Doc.
+    """Compute the receipt of a Doc: an HMAC of its text, detections, decisions and edits.
 
     Detections are represented by their records, not by their spans, which retokenization changes.
     """
@@ -78,7 +80,7 @@ def _sign(doc: Doc) -> str:
 
 
 def _read_decisions(doc: Doc) -> dict[str, Any]:
-    """Read the decisions.
+    """Read the decisions that `set_edits` stored on a Doc.
 
     RAISES: NotDeidentified (D512) if their receipt does not match the current Doc.
     """
@@ -140,7 +142,7 @@ def _check_decision(doc: Doc, edits: list[Edit], actions: Sequence[Sequence[Any]
             raise NotDeidentified(Errors.D514.format(action=action, label=label, start=start, end=end))
     wanted = {(start, end) for start, end, _, action in actions if action != KEEP}
     for edit in edits:
-        if edit.label and (edit.start, edit.end) not in wanted:  # one without a label goes with the value behind it
+        if edit.label and (edit.start, edit.end) not in wanted:  # no label: it belongs to the next value
             raise NotDeidentified(Errors.D515.format(start=edit.start, end=edit.end))
     merged = [(item.start, item.end) for item in read_evidence(doc, MERGED)]
     recovered = [(item.start, item.end) for item in _recovered(doc)]
@@ -217,8 +219,8 @@ def get_warnings(doc: Doc) -> list[str]:
     """Return reasons to review a note before its release, with the checks of `get_edits`.
 
     doc (Doc): the Doc.
-    RETURNS (list[str]): messages without content: one for each language model that was asked for persons and found
-        none although other detectors did, which may be caused by a prompt injection.
+    RETURNS (list[str]): messages without note text. There is one for each large language model that found no person
+        although its prompt asked for persons and another detector found some: a prompt injection may be the cause.
     """
     get_edits(doc)
     sources = doc.spans[MERGED].attrs["sources"]
@@ -228,7 +230,7 @@ def get_warnings(doc: Doc) -> list[str]:
 
 
 def _is_person(item: Evidence) -> bool:
-    """Return whether evidence is for the name of a person."""
+    """Return whether a detection has a label for names of persons."""
     return LABELS[item.label].conll == "PER"
 
 
@@ -252,7 +254,7 @@ _GETTERS = {
 
 
 def install_extensions() -> None:
-    """Register the Doc extensions. It can be called repeatedly; spawned workers call it on import."""
+    """Register the custom attributes of Doc. This runs on import of the module, and again without effect."""
     if not Doc.has_extension("ehr"):
         Doc.set_extension("ehr", default={})
     for name, getter in _GETTERS.items():

@@ -1,4 +1,4 @@
-"""The flow of de-identification: from a text, a Doc or a file to the text or copy that may be released.
+"""De-identifies texts, Docs and files: `Deidentifier` turns each into a text or a copy that may be released.
 
     from spacy_deid import Deidentifier
 
@@ -7,7 +7,7 @@
     deid(Path("letter.pdf"), ehr={"patient_id": "123"}).copy
     for result, row_id in deid.pipe(rows, as_tuples=True, n_process=4): ...
 
-Every item takes the same steps:
+Every item goes through the same steps:
 
 1. Read: a file becomes one text (`documents.read_document`). A text is normalized to what a reader sees
    (`documents.visible_text.read_as_seen`), so that an invisible character does not hide a name.
@@ -16,8 +16,8 @@ Every item takes the same steps:
 4. Write: the edits are applied to the text, or to a copy of the file, which is searched for what was removed.
 5. Report: the result is a `Result` of plain values, with the text or the copy, or with the reason why there is none.
 
-An item that cannot pass a step has no text and no copy. The command line, the service and other front ends call
-`Deidentifier` and nothing below it.
+An item that fails a step has no released text and no copy. The command line, the service and other front ends use only
+`Deidentifier`, not the steps themselves.
 """
 
 import copy
@@ -60,11 +60,11 @@ from .saving import fingerprint
 from .spans import Evidence, union_filter, write_evidence
 from .workers import DocBytes, GroupWorkers, Item, check_settings, dump_extensions, make_item, restore_extensions
 
-_MARKS = "deid/columns"  # span group of what a file itself declares to be an identifier
+_MARKS = "deid/columns"  # span group of identifiers that a file declares, such as the cells of a name column
 
 
 Source = str | Doc | Path | File | Document
-"""What can be de-identified: a text, a Doc, a file by its path or in memory, or a file that was read before."""
+"""Input of `Deidentifier`: a text, a Doc, the path of a file, a file in memory, or a file that was already read."""
 
 
 class Deidentifier:
@@ -83,8 +83,8 @@ class Deidentifier:
     salts (Optional[Union[str, Path]]): file of the patients' salts.
     operating_point (Optional[str]): named operating point of the token classifier.
     dictionaries (Optional[Union[str, Path]]): folder of the hospital's dictionaries.
-    without_patient (Optional[str]): what to do with a note whose patient the dictionaries do not know: "institution"
-        searches it for the terms of the institution alone, "refuse" withholds it; None for the setting of the
+    without_patient (Optional[str]): what to do with a note whose patient is not in the dictionaries: "institution"
+        searches it only for the terms of the institution, "refuse" withholds it; None for the setting of the
         pipeline.
     surprisal (Optional[Mapping]): settings of `loading.use_surprisal`; None for the settings of the pipeline.
     llm (Optional[Mapping]): settings of `loading.use_llm`, at least "model"; None for the settings of the pipeline.
@@ -92,8 +92,8 @@ class Deidentifier:
         if the pipeline lacks them.
     documents (Optional[WriteSettings]): how files are read and written; None for the defaults, with OCR in the
         language of the pipeline.
-    RAISES: ConfigError for settings that are wrong or that the pipeline has no component for. Language models are
-        opened here, so that a missing model does not fail every item.
+    RAISES: ConfigError for invalid settings, or if the pipeline lacks the component that a setting needs. Language
+        models are opened here, so that a missing model is reported at once and not for every item.
     """
 
     def __init__(
@@ -162,11 +162,11 @@ class Deidentifier:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """What the output depends on, as plain values for a trace or a report.
+        """Describe the pipeline and the settings that determine the output, for a trace or a report.
 
         RETURNS (dict): "pipeline" with its "name", "version" and "fingerprint"; "spacy_deid" and "spacy" (versions);
-            "policy" and "style"; with a token classifier its "operating_point" and "thresholds". It is computed once:
-            later changes of the pipeline are not in it.
+            "policy" and "style"; with a token classifier its "operating_point" and "thresholds". The result is
+            cached: later changes of the pipeline are not in it.
         RAISES: ConfigError as `__call__`.
         """
         nlp, surrogate = self.nlp, self._find_surrogate()
@@ -215,8 +215,8 @@ class Deidentifier:
         an item that crashes its worker process each give a result with the status "failed". Input is read a few groups
         ahead of the output, so memory does not grow with the stream.
 
-        items (Iterable): what `__call__` takes, or pairs of that and the EHR context. With ``as_tuples`` each of them
-            in a pair with any context, such as the id of a row, which is yielded with the result.
+        items (Iterable): sources as in `__call__`, or (source, EHR context) pairs. With ``as_tuples``, pairs of such
+            an item and any context, such as the id of a row, which is yielded with the result.
         as_tuples (bool): whether to take and yield pairs with a context.
         n_process (int): number of worker processes; 1 for this process, -1 for one per CPU.
         batch_size (int): largest number of texts that go through the pipeline together.
@@ -224,8 +224,8 @@ class Deidentifier:
         start_method (Optional[str]): how worker processes are started: "fork", "spawn", or None for the choice of
             `workers.choose_start`. With "spawn", a script must call this under ``if __name__ == "__main__":``.
         YIELDS (Union[Result, tuple[Result, Any]]): one result per item, or pairs of result and context.
-        RAISES: ConfigError as `__call__`, for a single string or a setting out of range (D776), and while iterating if
-            the worker processes do not start (D772, D773).
+        RAISES: ConfigError as `__call__`; for a single string instead of an iterable or a setting out of range (D776);
+            and during iteration if the worker processes do not start (D772, D773).
         """
         self._find_surrogate()
         return self._pipe(items, as_tuples, False, batch_size, n_process, seconds, start_method)
@@ -254,12 +254,14 @@ class Deidentifier:
         *,
         kept: Iterable[tuple[int, int]] = (),
     ) -> Result:
-        """Release an item by given detections, such as those of a reviewer. No detector runs.
+        """Release an item with given detections, such as those of a reviewer, instead of running the detectors.
 
         source (Union[str, Document]): the text or the file that was read.
-        evidence (Mapping[str, Sequence[Evidence]]): key of a span group → detections. The first group is trusted most.
+        evidence (Mapping[str, Sequence[Evidence]]): key of a span group → detections. Where detections of two groups
+            overlap, the label of the first group wins.
         ehr (Optional[Mapping]): the EHR context.
-        kept (Iterable[tuple[int, int]]): start and end of what may stay although the file declares it an identifier.
+        kept (Iterable[tuple[int, int]]): start and end (characters) of spans to keep although the file declares them
+            as identifiers.
         RETURNS (Result): the outcome, as from `__call__`.
         """
         from .pipeline.merge import Merge
@@ -280,10 +282,10 @@ class Deidentifier:
             return replace(_catch(decide, source if isinstance(source, str) else source.text), ehr=context)
 
     def read(self, source: Path | File) -> Document:
-        """Read a file by the settings of the deidentifier.
+        """Read a file with the deidentifier's settings for documents.
 
         source (Union[Path, File]): the file.
-        RETURNS (Document): its text and layout, which `__call__` takes.
+        RETURNS (Document): its text and layout, which can be passed to `__call__`.
         RAISES: InputError if it cannot be read or its kind is not supported.
         """
         file = File(read_bytes(source), str(source)) if isinstance(source, Path) else source
@@ -297,7 +299,7 @@ class Deidentifier:
         return surrogate
 
     def _pipe(self, items: Iterable[Any], as_tuples: bool, detect_only: bool, *settings: Any) -> Iterator[Any]:
-        """Check the settings of `pipe` at once, and run the stream when it is iterated."""
+        """Check the settings of `pipe` immediately, and return an iterator that processes the items."""
         if isinstance(items, str | bytes):
             raise ConfigError(Errors.D776.format(setting="items", wanted="an iterable", value=type(items).__name__))
         return self._run_stream(self._open_workers(*settings), items, as_tuples, detect_only)
@@ -306,7 +308,7 @@ class Deidentifier:
         self, workers: GroupWorkers[Result], items: Iterable[Any], as_tuples: bool, detect_only: bool
     ) -> Iterator[Any]:
         """Yield the results of a stream. The EHR context and the tuple context of an item stay in this process."""
-        waiting: deque[tuple[Mapping[str, Any], Any]] = deque()  # of the items that were read and not yielded
+        waiting: deque[tuple[Mapping[str, Any], Any]] = deque()  # contexts of items that were read but not yielded yet
 
         def read() -> Iterator[Item]:
             for entry in items:
@@ -343,7 +345,7 @@ class Deidentifier:
         return self._workers[settings]
 
     def _run_group(self, items: Sequence[Item]) -> list[Result]:
-        """Process a group in a memory zone: its texts together, then one by one whatever has no result yet."""
+        """Process a group in a memory zone: all its texts as one stream, then each item without a result by itself."""
         results: dict[int, Result] = {}
         with self.nlp.memory_zone():
             texts = {i: item for i, item in enumerate(items) if isinstance(item.source, str)}
@@ -403,7 +405,7 @@ class Deidentifier:
         return doc
 
     def _detect_in(self, document: Document, ehr: Mapping[str, Any]) -> Doc:
-        """Run the pipeline on the text of a file. What the file itself declares is evidence that is trusted most."""
+        """Run the pipeline on the text of a file. Identifiers that the file declares have priority over detections."""
         doc = self._make_doc(document.text, ehr)
         if not document.marks:
             return self.nlp(doc)
@@ -418,8 +420,8 @@ class Deidentifier:
 
         document (Document): the file.
         doc (Doc): its text, processed.
-        ehr (Mapping): the EHR context. What the dictionaries know of its patient must not be in the copy.
-        kept (Iterable[tuple[int, int]]): what a reviewer decided to keep.
+        ehr (Mapping): the EHR context. The copy must not contain any term of its patient in the dictionaries.
+        kept (Iterable[tuple[int, int]]): start and end (characters) of spans that a reviewer decided to keep.
         RETURNS (Result): the outcome, with the copy.
         RAISES: DeidError (D714, D719) if the copy still contains something that was removed.
         """
@@ -443,11 +445,11 @@ class Deidentifier:
         )
 
     def _collect(self, doc: Doc, reading: VisibleText | None = None) -> Result:
-        """Read the outcome of a processed Doc; see `results.collect_result`."""
+        """Convert a processed Doc to a `Result`; see `results.collect_result`."""
         return collect_result(doc, reading, review=self.review)
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for a worker process: worker processes of this one stay behind, extension attributes go along."""
+        """Pickle the deidentifier for a worker process: with the Doc extensions, without its own worker processes."""
         return {**self.__dict__, "_workers": {}, "extensions": dump_extensions()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -456,7 +458,7 @@ class Deidentifier:
 
 
 def _catch(action: Callable[..., Result], *arguments: Any) -> Result:
-    """Run a step of the flow and turn an exception into a result without a text."""
+    """Run a function, and convert an exception to a result with the status "withheld" or "failed"."""
     try:
         return action(*arguments)
     except Exception as error:
@@ -466,7 +468,7 @@ def _catch(action: Callable[..., Result], *arguments: Any) -> Result:
 
 @contextmanager
 def _trust(nlp: Language, key: str) -> Iterator[None]:
-    """Let ``deid_merge`` require one more span group and trust it most."""
+    """Make ``deid_merge`` temporarily require another span group, with priority over all others."""
     merges = find_components(nlp, "deid_merge")
     before = [merge.sources for merge in merges]
     for merge in merges:

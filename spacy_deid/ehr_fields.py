@@ -1,6 +1,7 @@
-"""The fields of the EHR context of a note, and how the values of a table are checked and converted.
+"""Checks and converts the EHR context of a note: the patient's id, name and sex, and the date of the note.
 
-The EHR context is stored in ``doc._.ehr``, where dictionaries and surrogates use it. No error quotes a value.
+The context comes from the row of a table and is stored in ``doc._.ehr``, where dictionaries and surrogates use it. No
+error message quotes a value.
 """
 
 from collections.abc import Mapping
@@ -13,13 +14,13 @@ from .patient_ids import normal_id
 
 FIELDS = ("patient_id", "note_date", "name", "sex")
 _SEXES = ("female", "male")
-_UNKNOWN_SEXES = ("other", "unknown")  # as FHIR's administrative gender has them
+_UNKNOWN_SEXES = ("other", "unknown")  # the other values of FHIR's administrative gender
 
 
 class RowFields(NamedTuple):
-    """The names of the columns of a table, or keys of JSONL rows, with the EHR context.
+    """Names the columns of a table, or the keys of JSONL rows, that contain the EHR context.
 
-    patient_id, note_date, name, sex (Optional[str]): column of each value; None if the table does not have it.
+    patient_id, note_date, name, sex (Optional[str]): column of each value; None if the table has no such column.
     """
 
     patient_id: str | None = None
@@ -37,12 +38,12 @@ class RowFields(NamedTuple):
 
 
 def check_values(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Check and convert values. Empty ones are left out, except a patient id, which must be present.
+    """Check and convert the values of an EHR context. Empty values are left out, but an empty patient id is an error.
 
     values (Mapping[str, Any]): field of the EHR context → value.
-    names (Mapping[str, str]): field → its key or column, for the error.
+    names (Mapping[str, str]): field → its key or column, for the error message.
     RETURNS (dict[str, Any]): field → converted value.
-    RAISES: InputError (D422).
+    RAISES: InputError (D422) that names the key of an invalid value.
     """
     ehr: dict[str, Any] = {}
     for field, value in values.items():
@@ -57,7 +58,7 @@ def check_values(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[st
 
 
 def _read_patient(value: Any) -> str:
-    """Read a patient id. RAISES: ValueError if it is empty."""
+    """Convert a patient id to its normal form. RAISES: ValueError if it is empty."""
     patient = normal_id(value) if isinstance(value, str | int | float | Decimal) else ""
     if not patient:
         raise ValueError
@@ -65,7 +66,7 @@ def _read_patient(value: Any) -> str:
 
 
 def _read_date(value: Any) -> str:
-    """Read a date, or a text in ISO 8601 with or without a time. RAISES: ValueError."""
+    """Convert a date, or a string in ISO 8601 with or without a time, to YYYY-MM-DD. RAISES: ValueError."""
     if isinstance(value, date):  # a datetime is a date, too
         return value.isoformat()[:10]
     text = _read_text(value)
@@ -73,7 +74,7 @@ def _read_date(value: Any) -> str:
 
 
 def _read_sex(value: Any) -> str:
-    """Read a sex, "" if it is unknown. RAISES: ValueError."""
+    """Return "female" or "male", or "" for an unknown sex. RAISES: ValueError for any other value."""
     sex = _read_text(value).lower()
     if sex and sex not in (*_SEXES, *_UNKNOWN_SEXES):
         raise ValueError
@@ -81,7 +82,7 @@ def _read_sex(value: Any) -> str:
 
 
 def _read_text(value: Any) -> str:
-    """Read a string, "" for null. RAISES: ValueError."""
+    """Strip a string; "" for None. RAISES: ValueError for any other type."""
     if value is None:
         return ""
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Exceptions, and the catalogue of error and warning messages.
+"""Defines the exceptions of the package and all its error and warning messages.
 
 Messages name files, rows, keys, labels and offsets. They never quote note text, because error messages end up in logs.
 
@@ -36,7 +36,7 @@ class InputError(DeidError):
 
 
 class NotDeidentified(DeidError):
-    """A required step did not run, so there is no de-identified text."""
+    """There is no de-identified text, because a required step did not run or a check of the result failed."""
 
 
 class Errors:
@@ -665,7 +665,7 @@ class Errors:
 
 
 class Warnings:
-    """Warning messages, under the same rules."""
+    """Warning messages. Like `Errors`, they never contain note text."""
 
     DW340 = (
         "pipeline '{name}' was created with spacy_deid {made}, but spacy_deid {here} is installed. Evaluate it on your own "
@@ -706,9 +706,9 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def quiet_warnings(say: Callable[[str], None]) -> Iterator[None]:
-    """Show only the class and the line of warnings, because some of them quote the text, such as spaCy's W030.
+    """Reduce warnings in the context to their class and line, because some quote the text, such as spaCy's W030.
 
-    say (Callable[[str], None]): prints a line.
+    say (Callable[[str], None]): function that prints a line.
     """
 
     def show(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
@@ -723,7 +723,7 @@ ErrorKind = Literal["", "known", "memory", "unexpected"]
 
 
 def classify_error(error: BaseException) -> ErrorKind:
-    """Classify an exception.
+    """Classify an exception as a lack of memory, a known error or a fault of the program.
 
     error (BaseException): any exception.
     RETURNS (str): "memory" if memory ran out; "known" for a `DeidError` or an error number of the system;

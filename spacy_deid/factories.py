@@ -1,4 +1,4 @@
-"""The factories of the components, and the scorer that their configs name.
+"""Registers the factories of all components in spaCy, and the scorer that their configs refer to.
 
 spaCy imports the modules of all factories whenever it makes a pipeline. Therefore each factory imports its component
 when it is called, and a pipeline imports the components that it contains and no others.
@@ -54,7 +54,7 @@ def make_patterns(
     verify: bool,
     propagate_names: bool,
 ) -> "Patterns":
-    """Make the component.
+    """Make a ``deid_patterns`` component, which finds identifiers with a fixed form by rules and check digits.
 
     key (str): span group to write.
     languages (Optional[list[str]]): languages whose rules are used, in addition to the rules for all languages; None
@@ -94,7 +94,7 @@ def make_patterns(
 def make_ruler(
     nlp: Language, name: str, key: str, paths: list[str], label: str | None, without_patient: str, fuzzy: bool | None
 ) -> "Ruler":
-    """Make the component.
+    """Make a ``deid_ruler`` component, which finds the terms of lists and of the institution's dictionaries.
 
     key (str): span group to write.
     paths (list[str]): public lists, .csv or .jsonl. They are saved with the pipeline. "lang:es/gazetteer.csv" is the
@@ -139,15 +139,16 @@ def make_ner(
     propagate_names: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "DeidNER":
-    """Make the component.
+    """Make a ``deid_ner`` component, a trainable token classifier for identifiers.
 
     model (Model[List[Doc], List[Floats2d]]): Docs → scores of the BIOES tags, shape (tokens, tags), or (members,
-        tokens, tags) for a committee.
+        tokens, tags) for several models that vote (a committee).
     key (str): span group to write.
-    threshold (Union[float, dict[str, float]]): probability of being PHI from which on a token is covered. 0.5 follows
-        the best path; lower values find more with more false positives. For thresholds by label: ``{"default": 0.3,
-        "PATIENT": 0.1}``.
-    operating_point (Optional[str]): named operating point of `spacy-deid calibrate`, instead of the threshold.
+    threshold (Union[float, dict[str, float]]): tokens whose probability of being PHI is at least this are detected.
+        0.5 follows the most probable tag sequence; lower values find more identifiers and more false positives. A dict
+        sets it by label: ``{"default": 0.3, "PATIENT": 0.1}``.
+    operating_point (Optional[str]): name of thresholds that `spacy-deid calibrate` fitted, used instead of the
+        threshold.
     propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
     scorer (Optional[Callable]): registered scorer.
     """
@@ -196,7 +197,9 @@ def make_surprisal(
     batch: int,
     allow_download: bool,
 ) -> "Surprisal":
-    """Make the component. The model is loaded when the first note is scored.
+    """Make a ``deid_surprisal`` component, which scores words by how unexpected they are to a masked language model.
+
+    The model is loaded when the first note is scored.
 
     `mode`, `masking`, `candidates` and `score` are plain names or config blocks of the registries ``deid_modes``,
     ``deid_masking``, ``deid_candidates`` and ``deid_scores``.
@@ -272,7 +275,9 @@ def make_llm(
     chunks: dict[str, Any],
     limits: dict[str, Any],
 ) -> "LLM":
-    """Make the component. The model is opened when the first note is processed.
+    """Make a ``deid_llm`` component, which detects identifiers with a local large language model.
+
+    The model is opened when the first note is processed.
 
     key (str): span group to write.
     model (Optional[str]): path of a GGUF file, or address of a server. There is no default: without a model no note is
@@ -332,7 +337,7 @@ def make_merge(
     label_priority: dict[str, int] | str | None,
     spans_filter: SpansFilter | None,
 ) -> "Merge":
-    """Make the component.
+    """Make a ``deid_merge`` component, which unites the detections of all detectors in ``doc.ents``.
 
     sources (Optional[list[str]]): span groups to merge, the most trusted first; None for those of the detectors that
         are in the pipeline when this component is added.
@@ -372,9 +377,11 @@ def make_recovery(
     expressions: bool,
     lists: list[str],
 ) -> "Recovery":
-    """Make the component. A preceding ``deid_merge`` will then expect it.
+    """Make a ``deid_recovery`` component, which removes medical terms, such as eponyms, from the merged entities.
 
-    labels (Optional[list[str]]): labels that may be recovered; None for `RECOVERABLE`.
+    A preceding ``deid_merge`` is set to expect it: without this step there is then no released text.
+
+    labels (Optional[list[str]]): labels that may be recovered; None for `medical.use.RECOVERABLE`.
     language (Optional[str]): language of the notes; None for that of the pipeline.
     dictionary (Optional[str]): file of a medical dictionary; None for the one that ships.
     terms (bool): whether medical terms and eponyms are recovered.
@@ -428,7 +435,9 @@ def make_review(
     language: str | None,
     dictionary: str | None,
 ) -> "Review":
-    """Make the component. Add it after ``deid_merge`` and ``deid_recovery``.
+    """Make a ``deid_review`` component, which proposes unexpected words that no detector found for manual review.
+
+    Add it after ``deid_merge`` and ``deid_recovery``.
 
     per_1000_words (float): number of spans to propose per 1,000 words of a note.
     at_least (int): number of spans to propose in any note, however short.
@@ -461,11 +470,12 @@ def make_review(
     default_config={"style": "tag", "policy": "strict"},
 )
 def make_surrogate(nlp: Language, name: str, style: Any, policy: str) -> "Surrogate":
-    """Make the component.
+    """Make a ``deid_surrogate`` component, which converts the entities in ``doc.ents`` to edits of the text.
 
     style (Union[str, Style, SurrogateStyle]): "tag", "numbered", "mask", "remove", "surrogate", or a config block of
         the registry ``deid_styles``.
-    policy (str): "strict", "safe_harbor", "limited_data_set", or the path of a policy file.
+    policy (str): which labels are replaced, generalized or kept: "strict", "safe_harbor", "limited_data_set", or the
+        path of a policy file.
     """
     from .pipeline.surrogate import Surrogate
 
@@ -473,7 +483,7 @@ def make_surrogate(nlp: Language, name: str, style: Any, policy: str) -> "Surrog
 
 
 def _load_dictionary(path: str | None, lang: str) -> "MedicalDictionary | None":
-    """Load a medical dictionary from a file, or the one of a language; None if the language has none."""
+    """Load a medical dictionary from a file or, without a path, the one of the language; None if it has none."""
     from .medical.dictionary import MedicalDictionary, languages
 
     if path:
@@ -493,7 +503,7 @@ def make_deid_scorer(spans_key: str | None = None) -> Callable[..., dict[str, fl
 
 
 def _score(spans_key: str | None, examples: "Iterable[Example]", **_: Any) -> dict[str, float | None]:
-    """Score examples. A function of the module instead of a closure, so that pipelines can be pickled."""
+    """Score examples. This is a module-level function, because a closure would make pipelines unpicklable."""
     from .evaluation.metrics import score_examples
 
     return score_examples(examples, spans_key)

@@ -1,7 +1,7 @@
-"""Read notes so that offsets refer to the file, and write files completely or not at all.
+"""Reads notes without shifting offsets, writes files completely or not at all, and plans which files are written.
 
 A note is decoded without translation of line ends and without dropping a byte-order mark, because both would shift
-every offset behind them, and is encoded again in the same way.
+all later offsets. The released text is encoded in the same way.
 """
 
 import codecs
@@ -26,9 +26,9 @@ _MARKS = {
 def check_encoding(encoding: str) -> str:
     """Check that an encoding is known and encodes text.
 
-    encoding (str): a name that Python knows.
-    RETURNS (str): the name, in Python's spelling. "utf-8-sig" becomes "utf-8", which keeps a mark as it is.
-    RAISES: ConfigError (D401).
+    encoding (str): name of an encoding.
+    RETURNS (str): Python's name of the encoding. "utf-8-sig" becomes "utf-8", which keeps a byte-order mark.
+    RAISES: ConfigError (D401) for an unknown encoding.
     """
     try:
         " ".encode(encoding)
@@ -41,11 +41,11 @@ def check_encoding(encoding: str) -> str:
 def decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
     """Decode a note and keep its byte-order mark as the first character.
 
-    data (bytes): the note as the file has it.
-    encoding (str): what `check_encoding` gave.
-    name (str): name of the file, for the error.
-    RETURNS (tuple[str, str]): the text, and the encoding that turns it back into the same bytes.
-    RAISES: InputError (D400).
+    data (bytes): content of the file.
+    encoding (str): result of `check_encoding`.
+    name (str): name of the file, for the error message.
+    RETURNS (tuple[str, str]): the text, and the encoding with which `encode` gives the same bytes again.
+    RAISES: InputError (D400) if the bytes are not valid in the encoding.
     """
     for mark, marked in _MARKS.get(encoding, ()):
         if data.startswith(mark):
@@ -57,13 +57,13 @@ def decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
 
 
 def encode(text: str, encoding: str, name: str) -> bytes:
-    """Encode a text with the encoding that `decode` gave.
+    """Encode a text with the encoding that `decode` returned.
 
     text (str): the text.
     encoding (str): the encoding.
-    name (str): name of the file, for the error.
-    RETURNS (bytes): what to write.
-    RAISES: InputError (D413) if the encoding cannot say a character.
+    name (str): name of the file, for the error message.
+    RETURNS (bytes): content of the file to write.
+    RAISES: InputError (D413) if the encoding lacks a character of the text.
     """
     try:
         return text.encode(encoding)
@@ -72,11 +72,11 @@ def encode(text: str, encoding: str, name: str) -> bytes:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file.
+    """Read a whole file as bytes.
 
     path (Path): the file.
-    RETURNS (bytes): all of it.
-    RAISES: InputError (D402).
+    RETURNS (bytes): its content.
+    RAISES: InputError (D402) if it cannot be read.
     """
     try:
         return path.read_bytes()
@@ -86,13 +86,13 @@ def read_bytes(path: Path) -> bytes:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Write a file whole or not at all: what is written goes to a temporary file beside it, which takes its name last.
+    """Write a file completely or not at all: yield a temporary file that is renamed to the path at the end.
 
-    The name of the temporary file says nothing of the file's, which may be a patient's. The temporary file is locked
-    while it is written, so that `only_run` can tell it from one that a killed process left.
+    The name of the temporary file is random, because that of the file can identify a patient. The temporary file is
+    locked while it is written, so that `only_run` can tell it from a leftover of a killed process.
 
-    path (Path): the file; its folder is made if it is not there.
-    YIELDS (Path): the temporary file, empty. It is removed if anything is raised, `KeyboardInterrupt` too.
+    path (Path): the file; its folder is created if it does not exist.
+    YIELDS (Path): the temporary file, empty. It is removed after any exception, including `KeyboardInterrupt`.
     RAISES: InputError (D402) if the file cannot be written.
     """
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
@@ -117,10 +117,10 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all.
+    """Write bytes to a file completely or not at all.
 
-    path (Path): the file; its folder is made if it is not there.
-    data (bytes): what to write.
+    path (Path): the file; its folder is created if it does not exist.
+    data (bytes): content of the file.
     RAISES: InputError (D402) if the file cannot be written.
     """
     with whole_file(path) as temporary:
@@ -131,9 +131,9 @@ def write_whole(path: Path, data: bytes) -> None:
 def hold(path: Path) -> Iterator[bool]:
     """Hold a lock file for this process. The system releases the lock when the process ends for any reason.
 
-    path (Path): the file; it is made, and removed at the end.
-    YIELDS (bool): whether it is held; False on a system or file system without locks.
-    RAISES: BlockingIOError if another process holds it; OSError if it cannot be made.
+    path (Path): the lock file; it is created, and removed at the end.
+    YIELDS (bool): whether it is locked; False on a system or file system without locks.
+    RAISES: BlockingIOError if another process holds the lock; OSError if the file cannot be created.
     """
     while True:
         place = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -157,11 +157,11 @@ def hold(path: Path) -> Iterator[bool]:
 def only_run(folder: Path) -> Iterator[None]:
     """Lock a folder for one run, and remove the temporary files of runs that were killed.
 
-    Removed are files with the name of a temporary file of `whole_file` that no process has locked. A folder that is
-    made for this and left empty is removed.
+    A file is removed if it is named like a temporary file of `whole_file` and no process has locked it. A folder that
+    is created here and still empty at the end is removed.
 
-    folder (Path): the folder; it is made if it is not there.
-    RAISES: InputError if another run writes to it (D777), or it cannot be written to (D402).
+    folder (Path): the folder; it is created if it does not exist.
+    RAISES: InputError if another run writes to the folder (D777), or it is not writable (D402).
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     with ExitStack() as stack:
@@ -180,7 +180,7 @@ def only_run(folder: Path) -> Iterator[None]:
 
 
 def _try_lock(place: int) -> bool:
-    """Lock an open file. RETURNS (bool): False if there are no locks. RAISES: BlockingIOError if another has it."""
+    """Lock an open file; False if the system has no locks. RAISES: BlockingIOError if another process holds it."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system
@@ -195,7 +195,7 @@ def _try_lock(place: int) -> bool:
 
 
 def _is_at(place: int, path: Path) -> bool:
-    """Whether a path leads to a file that is open."""
+    """Whether a path refers to the same file as an open file descriptor."""
     try:
         return os.path.samestat(os.fstat(place), os.stat(path))
     except FileNotFoundError:
@@ -217,22 +217,22 @@ def _remove_left(folder: Path) -> None:
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
-    """Remove the folders that are empty, the innermost first."""
+    """Remove folders, the innermost first, until one is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
 
 
 def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tuple[list[tuple[Path, Path]], int]:
-    """Find the files to read. Folders are searched with all their folders; hidden files in them are left alone, and
-    those that Office makes while a document is open ("~$").
+    """Find the files to read in files and folders. Folders are searched recursively; hidden files and the lock files
+    of Office ("~$…") are ignored.
 
     paths (Sequence[Path]): files and folders.
-    suffixes (Sequence[str]): ".txt", ".jsonl": what is taken from folders.
-    skip (Path): the folder that is written to. If it lies in a folder that is read, what is in it is no input.
-    RETURNS (tuple): each file with its path relative to the folder that was given (a file that was given itself: its
-        name), in order; and how many files of the folders were left alone.
-    RAISES: InputError if a path is not there (D402) or a file is of another kind (D403, D404).
+    suffixes (Sequence[str]): suffixes of the files to read, such as ".txt".
+    skip (Path): output folder. If it is inside an input folder, its files are not read.
+    RETURNS (tuple): (file, relative path) pairs in order, where the path is relative to the given folder, or the name
+        of a file that was given itself; and the number of ignored files in folders.
+    RAISES: InputError if a path does not exist (D402) or a given file has another suffix (D403, D404).
     """
     found: list[tuple[Path, Path]] = []
     others = 0
@@ -258,20 +258,25 @@ def _check_file(path: Path, suffixes: Sequence[str]) -> Path:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """The files of a folder and of those in it, in order. Links to folders are not followed: they can form rings."""
+    """Yield the files below a folder, in order. Links to folders are not followed: they can form cycles."""
     for name, folders, files in os.walk(folder):
         folders.sort()
         yield from (Path(name) / file for file in sorted(files))
 
 
 def _within(path: Path, folder: Path) -> bool:
-    """Whether a file lies in a folder."""
+    """Whether a path is inside a folder, after links are resolved."""
     return path.resolve().is_relative_to(folder.resolve())
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to read and the files to write from it. The last one marks the job as done when it exists."""
+    """One file to read and the files to write from it.
+
+    source (Path): file to read.
+    relative (Path): its path relative to the input folder.
+    targets (tuple[Path, ...]): files to write. The last one is written last, so the job is done if it exists.
+    """
 
     source: Path
     relative: Path
@@ -287,17 +292,17 @@ def plan(
     overwrite: bool = False,
     resume: bool = False,
 ) -> tuple[list[Job], int]:
-    """Decide which files are read and written, and raise before anything is written.
+    """Plan which files are read and written, and check for conflicts before anything is written.
 
-    notes (Iterable): files with their relative paths, as `find_notes` gives them.
-    targets (Callable): the files to write, from the relative path.
-    shared (Sequence[Path]): files that are written from all notes together.
-    inputs (Sequence[Path]): files that are read beside the notes, such as a key.
-    overwrite (bool): whether files that are there may be replaced. Never those that are read.
-    resume (bool): whether to skip a note whose files are all there and not older than the note.
-    RETURNS (tuple[list[Job], int]): what is left to do, and how many notes were skipped.
-    RAISES: InputError if two notes would go to one file (D407), two shared files are one (D425), a file that is read
-        would be written (D408), or a file is there and may not be replaced (D409).
+    notes (Iterable): (file, relative path) pairs, as returned by `find_notes`.
+    targets (Callable): function from the relative path of a note to the files to write for it.
+    shared (Sequence[Path]): files that are written once for all notes together, such as a report.
+    inputs (Sequence[Path]): files that are read in addition to the notes, such as a key.
+    overwrite (bool): whether existing files may be replaced. Files that are read are never replaced.
+    resume (bool): whether to skip notes whose target files all exist and are not older than the note.
+    RETURNS (tuple[list[Job], int]): the jobs to do, and the number of skipped notes.
+    RAISES: InputError if two notes have the same target file (D407), two shared files are the same (D425), an input
+        file would be overwritten (D408), or a target exists and may not be replaced (D409).
     """
     jobs = [Job(source, relative, tuple(targets(relative))) for source, relative in notes]
     _check_targets(jobs, shared, inputs)
@@ -327,7 +332,7 @@ def _check_targets(jobs: Sequence[Job], shared: Sequence[Path], inputs: Sequence
 
 
 def _inode(path: str) -> tuple[int, int]:
-    """Device and inode of a file, which are the same for all its names."""
+    """Return the device and inode of a file, which are the same for all its hard links."""
     stat = os.stat(path)
     return stat.st_dev, stat.st_ino
 

@@ -1,4 +1,4 @@
-"""The canonical label scheme, and its mappings to and from the schemes of corpora and papers.
+"""Defines the canonical labels of identifiers, and maps them to and from the label schemes of corpora and papers.
 
 A label names one kind of identifier. Every label of MEDDOCAN (29) and of i2b2-2014 has its own canonical label, so
 both schemes map without loss in both directions. A canonical label that a scheme does not have maps to the nearest
@@ -45,7 +45,7 @@ class Label:
 
     name (str): canonical name, upper case.
     hipaa (str): letter of the Safe Harbor category; "" for identifiers beyond HIPAA.
-    meddocan, i2b2, conll, tab (str): nearest label of the scheme.
+    meddocan, i2b2, conll, tab (str): nearest label in each of these schemes.
     description (str): what the label covers, in one line.
     grascco (str): nearest label of GraSCCo_PHI.
     """
@@ -61,7 +61,7 @@ class Label:
 
     @property
     def beyond_hipaa(self) -> bool:
-        """bool: Whether the label is protected in the papers but not listed by Safe Harbor."""
+        """bool: Whether corpora and papers treat the label as an identifier although Safe Harbor does not list it."""
         return not self.hipaa
 
 
@@ -143,7 +143,7 @@ LABELS: Mapping[str, Label] = MappingProxyType(
     {row[0]: Label(*row, grascco=_GRASCCO.get(row[0], "ID")) for row in _ROWS}
 )
 
-# Where several canonical labels share a label of a scheme, this one is what the scheme's label maps into.
+# Where several canonical labels share a label of a scheme, the label of the scheme maps to this canonical label.
 _INTO = {
     "meddocan": {
         "NOMBRE_SUJETO_ASISTENCIA": "PATIENT",
@@ -197,7 +197,7 @@ SCHEMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 
 def get_label(name: str) -> Label:
-    """Return a canonical label.
+    """Look up a canonical label by its name.
 
     name (str): canonical name.
     RETURNS (Label): the label.
@@ -238,7 +238,7 @@ def to_scheme(name: str, scheme: str) -> str:
 
 
 def _scheme(scheme: str) -> Mapping[str, str]:
-    """Return the labels of a scheme."""
+    """Return the mapping from the labels of a scheme to canonical labels. RAISES: ConfigError (D002)."""
     try:
         return SCHEMES[scheme]
     except KeyError:

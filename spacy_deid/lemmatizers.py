@@ -31,10 +31,10 @@ Lemmatizer = Callable[[Doc], list[str]]
 
 
 def lower_form(word: str) -> str:
-    """Return the form of a word that lemmas have.
+    """Normalize a word like a lemma, so that words and lemmas can be compared.
 
-    word (str): as written.
-    RETURNS (str): in lower case and composed.
+    word (str): the word as written.
+    RETURNS (str): the word in lower case and in NFC.
     """
     return normalize("NFC", word).lower()
 
@@ -42,7 +42,7 @@ def lower_form(word: str) -> str:
 def fill(words: Iterable[str], lemmas: Iterable[str | None]) -> list[str]:
     """Fill in missing lemmas, and give all occurrences of a word the same lemma.
 
-    A lemmatizer that reads the sentence, or does not know capitalized words, may return several lemmas for a word; two
+    A lemmatizer that uses the context, or fails on capitalized words, may return several lemmas for a word; two
     occurrences of it would then count as two words. The first lemma that differs from the word itself is used for all.
 
     words (Iterable[str]): the words as written.
@@ -114,7 +114,7 @@ def make_lookup_lemmatizer(lang: str) -> Lemmatizer:
 
 @cache
 def _load_table(lang: str) -> Mapping[str, str]:
-    """Load the table of a language."""
+    """Load the lemma table of a language. RAISES: ConfigError (D820) if there is none."""
     try:
         return load_lookups(lang, [_TABLE]).get_table(_TABLE)  # type: ignore[no-any-return]
     except ValueError:
@@ -123,7 +123,7 @@ def _load_table(lang: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class SimplemmaLemmatizer:
-    """Lemmatizes with simplemma.
+    """Lemmatizes word by word with the tables and rules of simplemma.
 
     lang (str): ISO 639-1 code.
     """
@@ -164,7 +164,7 @@ def _load_simplemma() -> Callable[[str, str], str]:
 
 @dataclass(frozen=True, slots=True)
 class VoikkoLemmatizer:
-    """Lemmatizes Finnish with Voikko."""
+    """Lemmatizes Finnish word by word with the morphological analyzer Voikko."""
 
     def __call__(self, doc: Doc) -> list[str]:
         """Return one lemma per token of a Doc."""
@@ -183,7 +183,7 @@ def make_voikko_lemmatizer() -> Lemmatizer:
 
 @cache
 def _load_voikko() -> Analyse:
-    """Load Voikko's function that analyses a word."""
+    """Load Voikko and return its function from a word to its analyses. RAISES: ConfigError (D822)."""
     try:
         from libvoikko import Voikko
 
@@ -196,7 +196,7 @@ def _load_voikko() -> Analyse:
 
 
 def _base_form(word: str) -> str | None:
-    """Return the base form of a word; None if Voikko does not know it."""
+    """Return the base form of a word; None if Voikko has no analysis for it."""
     analyses = _load_voikko()(word)
     names = [found for found in analyses if found.get("CLASS") in _NAMES] if word[:1].isupper() else []
     for found in names or analyses:
@@ -238,7 +238,7 @@ def make_edit_tree_lemmatizer(path: str | Path) -> Lemmatizer:
 
 @cache
 def _load_pipeline(path: str) -> Language:
-    """Load the pipeline."""
+    """Load a pipeline with a lemmatizer. RAISES: ConfigError (D823) if the folder has none."""
     try:
         nlp = spacy.load(path)
     except (OSError, ValueError, TypeError):
@@ -252,11 +252,12 @@ _STOPS = frozenset(".!?:;•")
 
 
 def choose_lemmatizer(lemmatizer: Any, lang: str) -> Lemmatizer:
-    """Return the lemmatizer that a setting names.
+    """Make the lemmatizer for a value of the setting ``lemmatizer``.
 
     lemmatizer (Any): a name: "rules" (rules of the language), "simplemma", "lookup" (spacy-lookups-data), "voikko",
-        "doc" (``token.lemma_``), or a registered name; a list, of which the first lemmatizer that changes a word
-        decides; a lemmatizer; or None for "rules" if the language has rules and "simplemma" otherwise.
+        "doc" (``token.lemma_``), or a registered name; a list of such values, where each word gets
+        the first lemma that differs from it; a `Lemmatizer`; or None for "rules" if the language has rules and
+        "simplemma" otherwise.
     lang (str): ISO 639-1 code of the language of the notes.
     RETURNS (Lemmatizer): the lemmatizer.
     RAISES: ConfigError for an unknown name (D697, D698), an empty list (D824), a language without rules (D825), or
@@ -281,7 +282,7 @@ def choose_lemmatizer(lemmatizer: Any, lang: str) -> Lemmatizer:
 
 @dataclass(frozen=True, slots=True)
 class RuleLemmatizer:
-    """Lemmatizes with the rules of a language.
+    """Lemmatizes with the rules in the language's folder of spacy_deid; see `lang`.
 
     lang (str): ISO 639-1 code.
     """
@@ -311,7 +312,7 @@ def make_rule_lemmatizer(lang: str) -> Lemmatizer:
 class FirstLemmatizer:
     """Runs several lemmatizers and uses the first lemma that differs from the word.
 
-    A lemmatizer that returns the word itself may not know it.
+    If a lemmatizer returns the word itself, the word may be missing from its dictionary, so the next one is used.
 
     lemmatizers (Sequence[Lemmatizer]): in descending order of priority.
     """
@@ -346,10 +347,11 @@ def make_capitalised_lemmatizer(capitalised: Any, others: Any, lang: str) -> Lem
 class CapitalisedLemmatizer:
     """Uses one lemmatizer for capitalized words and another for all other words.
 
-    At the start of a sentence or line a capital letter says nothing. A word that is capitalized only there is
-    lemmatized by `others`, and by `capitalised` if that does not change it.
+    At the start of a sentence or line, any word is capitalized. A word that is capitalized only there is lemmatized by
+    `others`, and by `capitalised` if `others` returns the word itself.
 
-    capitalised, others (Lemmatizer): the two lemmatizers.
+    capitalised (Lemmatizer): lemmatizer of words that are capitalized inside a sentence anywhere in the note.
+    others (Lemmatizer): lemmatizer of all other words.
     """
 
     capitalised: Lemmatizer

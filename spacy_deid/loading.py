@@ -1,4 +1,7 @@
-"""Loading pipelines: shipped ones, folders and installed packages, at a chosen operating point."""
+"""Loads pipelines without network access, checks their files, and changes their settings after loading.
+
+An operating point is a named set of thresholds of the token classifier, such as "high_recall".
+"""
 
 import json
 import warnings
@@ -19,12 +22,12 @@ from .lang import get_language, language_codes
 from .saving import protect, verify_checksums
 
 MAX_LENGTH = 50_000_000
-"""Characters that a pipeline of `load` takes at once: they need about 7 GB of memory."""
-_PARSERS = frozenset({"parser", "beam_parser", "ner", "beam_ner"})  # of spaCy: they need 1 GB for 100,000 characters
+"""Longest text in characters for pipelines of `load`. A text of this length needs about 7 GB of memory."""
+_PARSERS = frozenset({"parser", "beam_parser", "ner", "beam_ner"})  # spaCy's need 1 GB for 100,000 characters
 
 
 def check_length(nlp: Language, text: str) -> None:
-    """Check that a text is not too long for a pipeline; spaCy's own message is about its parser.
+    """Check that a text is not too long for a pipeline. The error of spaCy would be about its parser.
 
     nlp (Language): the pipeline, with its limit ``max_length``.
     text (str): the text.
@@ -46,8 +49,8 @@ def shipped_pipelines() -> dict[str, Path]:
 def find_pipeline(name: str | Path) -> Path:
     """Find a pipeline without loading it.
 
-    name (Union[str, Path]): as for `load`.
-    RETURNS (Path): its folder, or that of its package.
+    name (Union[str, Path]): name of a shipped pipeline, a folder, or an installed package.
+    RETURNS (Path): folder of the pipeline or of its package.
     RAISES: ConfigError (D008) if there is no such pipeline.
     """
     known = shipped_pipelines()
@@ -72,20 +75,21 @@ def load(
     salts: str | Path | None = None,
     **kwargs: Any,
 ) -> Language:
-    """Load a pipeline, without network access. It is protected: no word of a note is saved with it; see
+    """Load a pipeline without network access. If it is saved again, no word of a note is saved with it; see
     `saving.protect`.
 
     name (Union[str, Path]): name of a shipped pipeline ("es"), a folder, or an installed pipeline package.
-    operating_point (Optional[str]): "balanced", "high_recall", "max_recall" or another calibrated point; None for the
-        one that the pipeline was saved with.
+    operating_point (Optional[str]): named thresholds: "balanced", "high_recall", "max_recall" or another calibrated
+        point; None for the one that the pipeline was saved with.
     dictionaries (Optional[Union[str, Path]]): folder of the institution's dictionaries; see `use_dictionaries`.
-    surprisal (Optional[Mapping]): settings of `use_surprisal`, {} for scores only; None for no scores.
-    llm (Optional[Mapping]): settings of `use_llm`, at least "model"; None for no large language model.
+    surprisal (Optional[Mapping]): settings of `use_surprisal`, {} to score words but detect none; None for no
+        change.
+    llm (Optional[Mapping]): settings of `use_llm`, at least "model"; None for no change.
     style (Optional[str]): style of `deid_surrogate`: "tag", "numbered", "mask", "remove" or "surrogate"; None for the
         one that the pipeline was saved with. It is not saved.
     project_key (Optional[Union[str, Path, ProjectKey]]): project key of surrogates, or its file. It is not saved.
-    salts (Optional[Union[str, Path]]): file of the patients' salts; deleting a salt makes the surrogates of its
-        patient irreproducible.
+    salts (Optional[Union[str, Path]]): file of the patients' secret salts; deleting a salt makes the surrogates of
+        its patient irreproducible.
     kwargs (Any): arguments of ``spacy.load``, such as ``exclude`` or ``config``. ``config`` may also contain settings
         of a component that one of the options above adds, such as ``{"components.deid_ruler.fuzzy": True}``.
     RETURNS (Language): the pipeline. Its ``max_length`` is `MAX_LENGTH`, unless it has a parser or an entity
@@ -124,8 +128,8 @@ def use_operating_point(nlp: Language, name: str) -> None:
     """Set a named operating point of a pipeline. The change is saved with the pipeline.
 
     nlp (Language): the pipeline.
-    name (str): name of the point.
-    RAISES: ConfigError if the pipeline has no token classifier (D342) or no such point (D341).
+    name (str): name of the operating point.
+    RAISES: ConfigError if the pipeline has no token classifier (D342) or no such operating point (D341).
     """
     parts = _names(nlp, "deid_ner")
     if not parts:
@@ -139,7 +143,7 @@ def use_dictionaries(nlp: Language, folder: str | Path, **settings: Any) -> None
     """Open an institution's dictionaries in a pipeline. They are not saved with it.
 
     nlp (Language): the pipeline. If it has no ``deid_ruler``, one is added to it and to the sources of ``deid_merge``.
-        Surrogates are never persons in the dictionaries.
+        After this, no surrogate is the name of a person in the dictionaries.
     folder (str or Path): folder written by ``spacy-deid dictionary build``.
     settings (Any): further settings of ``deid_ruler``: "without_patient", "fuzzy". Other settings are not changed.
     RAISES: ConfigError as `dictionaries.store.LocalStore.open` and `Ruler.set_patient_search`.
@@ -158,11 +162,11 @@ def use_dictionaries(nlp: Language, folder: str | Path, **settings: Any) -> None
 
 
 def patient_terms(nlp: Language, patient_id: Any) -> list[str]:
-    """Return what the open dictionaries of a pipeline know about a patient.
+    """Return the terms of a patient in the open dictionaries of a pipeline.
 
     nlp (Language): the pipeline.
     patient_id (Any): the patient's id as text or number, or None.
-    RETURNS (list[str]): names, numbers and addresses in normal form, none of which may be in a released copy.
+    RETURNS (list[str]): names, numbers and addresses in normal form, which a released copy must not contain.
     """
     return [term for ruler in find_components(nlp, "deid_ruler") for term in ruler.own_terms(patient_id)]
 
@@ -172,13 +176,13 @@ def use_surprisal(
 ) -> None:
     """Score every word with a masked language model. The change is saved with the pipeline.
 
-    nlp (Language): the pipeline. If it has no ``deid_surprisal``, one is added, with the lowest trust in
-        ``deid_merge``.
+    nlp (Language): the pipeline. If it has no ``deid_surprisal``, one is added. Where its detections overlap
+        others, ``deid_merge`` prefers the others.
     threshold (Optional[float]): words with at least this score become identifiers.
     review_per_1000 (Optional[float]): number of spans per 1,000 words that ``deid_review`` proposes; None for no
         change.
     settings (Any): further settings of ``deid_surprisal``, such as "model". The default "score" is the combination
-        that was fitted to the model, which is a probability.
+        of scores that was fitted to the model, a probability, if there is one.
     """
     if threshold is not None:
         settings["threshold"] = threshold
@@ -192,7 +196,8 @@ def use_surprisal(
 def use_llm(nlp: Language, model: str, **settings: Any) -> None:
     """Detect identifiers with a local large language model. The change is saved with the pipeline.
 
-    nlp (Language): the pipeline. If it has no ``deid_llm``, one is added, with the lowest trust in ``deid_merge``.
+    nlp (Language): the pipeline. If it has no ``deid_llm``, one is added. Where its detections overlap others,
+        ``deid_merge`` prefers the others.
     model (str): path of a GGUF file, or address of a server.
     settings (Any): further settings of ``deid_llm``, such as "prompt"; blocks such as "limits" may be incomplete.
     """
@@ -229,7 +234,7 @@ def use_style(
 
 
 def find_component(nlp: Language, factory: str) -> Any:
-    """Find the first component of a factory, whatever its name.
+    """Find the first component that a factory made, whatever its name in the pipeline.
 
     nlp (Language): the pipeline.
     factory (str): name of the factory, such as "deid_ner".
@@ -240,7 +245,7 @@ def find_component(nlp: Language, factory: str) -> Any:
 
 
 def find_components(nlp: Language, factory: str, *, required: bool = False) -> list[Any]:
-    """Find all components of a factory, in the order of the pipeline.
+    """Find all components that a factory made, in the order of the pipeline.
 
     nlp (Language): the pipeline.
     factory (str): name of the factory.
@@ -256,7 +261,7 @@ def find_components(nlp: Language, factory: str, *, required: bool = False) -> l
 
 
 def _names(nlp: Language, factory: str) -> list[str]:
-    """Return the names of the components that a factory made."""
+    """Return the names in the pipeline of the components that a factory made."""
     return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == factory]
 
 
@@ -266,7 +271,7 @@ def _full_name(nlp: Language) -> str:
 
 
 def _score_of(model: str) -> dict[str, Any]:
-    """Return the setting "score" of a model; {} if no combination of scores was fitted to it."""
+    """Return the setting "score" for a masked language model; {} if it has no fitted combination of scores."""
     folder = get_language(model).resource("masked_lm") if model in language_codes("masked_lm") else Path(model)
     if not (folder / "combined_all.json").is_file():
         return {}
@@ -274,7 +279,7 @@ def _score_of(model: str) -> dict[str, Any]:
 
 
 def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:
-    """Change settings of the components that a factory made. RETURNS (bool): whether there are any."""
+    """Replace the components of a factory by ones with other settings. RETURNS (bool): whether there are any."""
     parts = _names(nlp, factory)
     for part in parts if settings else ():
         config = {key: value for key, value in nlp.get_pipe_config(part).items() if key != "factory"}
@@ -298,7 +303,7 @@ def add_detector(nlp: Language, factory: str, config: dict[str, Any]) -> None:
 
 
 def _load_checked(name: str | Path, folder: Path, kwargs: dict[str, Any]) -> Language:
-    """Load a folder or a package. If other versions created it, warn, or raise an error if it cannot be read."""
+    """Load a folder or a package. Warn if it has no checksums or if another version of spacy_deid created it."""
     made, made_spacy = _made_by(folder)
     here = version("spacy-deid")
     _refuse_replaced_names(_data_folder(folder), name)
@@ -359,7 +364,7 @@ REPLACED_NAMES = {
     "spacy_deid.edit_tree_lemmas.v1": '@deid_lemmatizers = "spacy_deid.edit_tree_lemmatizer.v1"',
     "spacy_deid.capitalised_lemmas.v1": '@deid_lemmatizers = "spacy_deid.capitalised_lemmatizer.v1"',
 }
-"""Functions that configs of versions up to 0.3.0 name in the registry ``misc``, and what replaced them."""
+"""Registered function in a config of a version up to 0.3.0 → the setting that replaced it."""
 REPLACED_SETTINGS = {
     "deid_patterns": {"echo": "propagate_names"},
     "deid_ner": {"echo": "propagate_names"},

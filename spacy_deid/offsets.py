@@ -1,4 +1,4 @@
-"""Edits of a text, and the mapping between offsets of the original and the released text. Independent of spaCy.
+"""Applies edits to a text and maps offsets between the original and the released text, independently of spaCy.
 
 All offsets are characters (Unicode code points), end exclusive, as in Python slices.
 """
@@ -15,7 +15,7 @@ Side = Literal["original", "released"]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replaces ``text[start:end]`` by ``replacement``. It contains no original text.
+    """A replacement of ``text[start:end]`` by another text. It does not contain the original text.
 
     start, end (int): characters in the original.
     label (str): canonical label of the replaced text; "" for a word that agrees with a surrogate, such as "an".
@@ -47,14 +47,14 @@ def check_edits(edits: Sequence[Edit], length: int) -> None:
 def find_uncovered(
     text: str, spans: Sequence[tuple[int, int]], cover: Sequence[tuple[int, int]]
 ) -> tuple[int, int] | None:
-    """Find the first characters of some spans that other spans do not cover, ignoring white space.
+    """Find the first text inside some spans that other spans do not cover. White space need not be covered.
 
     text (str): the original.
-    spans (Sequence[tuple[int, int]]): start and end, ordered by start; they may overlap.
-    cover (Sequence[tuple[int, int]]): start and end, ordered by start; they may overlap.
+    spans (Sequence[tuple[int, int]]): start and end of spans to cover, ordered by start; they may overlap.
+    cover (Sequence[tuple[int, int]]): start and end of covering spans, ordered by start; they may overlap.
     RETURNS (Optional[tuple[int, int]]): start and end of uncovered text; None if everything is covered.
     """
-    seen, reach, i = 0, 0, 0  # everything before `seen` was looked at; the cover leaves no gap up to `reach`
+    seen, reach, i = 0, 0, 0  # text before `seen` is checked; the cover has no gap up to `reach`
     for start, end in spans:
         seen = max(seen, start)
         while seen < end:
@@ -121,7 +121,7 @@ def map_offsets(edits: Sequence[Edit], offsets: Sequence[int], length: int, side
 
 
 def move_spans(edits: Sequence[Edit], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Convert decided spans to offsets in the released text.
+    """Convert spans that were replaced or kept as a whole to offsets in the released text.
 
     edits (Sequence[Edit]): edits in the order of the text.
     spans (Sequence[tuple]): start and end in the original, in order. Each is a whole edit or unchanged text.
@@ -140,7 +140,7 @@ def move_spans(edits: Sequence[Edit], spans: Sequence[tuple[int, int]]) -> list[
 
 
 def _table(edits: Sequence[Edit]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
-    """Return starts and ends of the edits in the original, and (start, end) of each replacement after release."""
+    """Return the starts and the ends of the edits in the original, and (start, end) of each in the released text."""
     shifted, shift = [], 0
     for edit in edits:
         start = edit.start + shift

@@ -1,10 +1,10 @@
-"""Normalize patient ids. Dictionaries, surrogates, salts, vault and audit compare ids in the form of `normal_id`.
+"""Normalizes patient ids, so that all parts of the package treat different spellings of an id as one patient.
 
-- Text is stripped of white space at both ends and brought to Unicode form NFKC, so that digits of full width are
-  digits; zero-width characters and byte-order marks go.
+- White space at both ends, zero-width characters and byte-order marks are removed, and the Unicode form is NFKC, so
+  that full-width digits become ASCII digits.
 - A whole number is written without a decimal point, whatever its type: 123, 123.0 and "123" are one id.
-- Case and leading zeros stay: "00123" and "123" may be two patients, and to mix up two patients is worse than to split
-  one. `loose_id` tells such ids from really different ones, for a warning.
+- Case and leading zeros are kept: "00123" and "123" may be two patients, and to merge two patients is worse than to
+  split one. `loose_id` ignores these differences, so that a run can warn of similar ids.
 """
 
 import re
@@ -21,10 +21,10 @@ _WHOLE = re.compile(r"(\d)\.0+\Z")
 
 
 def normal_id(value: Any) -> str:
-    """The normal form of a patient id.
+    """Convert a patient id to its normal form.
 
-    value (Any): the id as text or number, however a table, a row or a caller gives it.
-    RETURNS (str): the id; "" if there is none: for None, NaN, an infinite number, a truth value, or empty text.
+    value (Any): the id as text or number, as found in a table or given by a caller.
+    RETURNS (str): the id; "" if there is none: for None, NaN, an infinite number, a bool, or blank text.
     """
     if isinstance(value, str):
         text = value
@@ -47,14 +47,14 @@ def normal_id(value: Any) -> str:
 def loose_id(patient_id: str) -> str:
     """Reduce an id to a form that ignores leading zeros, case, white space and ".0" at the end.
 
-    patient_id (str): what `normal_id` gave.
+    patient_id (str): result of `normal_id`.
     RETURNS (str): the reduced form. Use it only to warn, because two patients may share it.
     """
     return _ZEROS.sub("", _WHOLE.sub(r"\1", _SPACES.sub("", patient_id.casefold())))
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a value is NaN, NaT or the like."""
+    """Whether a value means "missing" in a table: NaN, NaT or pandas.NA."""
     try:
         return bool(value != value)
     except (TypeError, ValueError):  # pandas.NA has no truth value

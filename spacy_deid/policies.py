@@ -1,19 +1,19 @@
-"""Release policies: what is done with each label. A policy does not change what is detected.
+"""Loads release policies, which say what is done with each label. A policy does not change what is detected.
 
 A policy is a TOML file:
 
     name = "our_board"
     description = "What our privacy board agreed on."
     default = "replace"          # for every label that is not listed
-    reference_year = 0           # optional; the year that ages are counted from, 0 is the year of the run
-    sure = 0.9                   # optional; least score of the detections that a person's name is kept for
+    reference_year = 0           # optional; year from which ages are computed, 0 for the year of the run
+    sure = 0.9                   # optional; minimum score of all detections of a person's name that is kept
     [labels]
     SEX = "keep"
     AGE = "generalize"
 
-Actions: "replace" (by the pipeline's surrogate style), "tag" (by its label, whatever the style), "generalize" (by
-something coarser; what cannot be made coarser is replaced) and "keep". Names of persons (PATIENT, RELATIVE, CLINICIAN,
-PERSON) are kept only where their label is beyond doubt, and replaced otherwise; see `surrogates.mention`.
+Actions: "replace" (in the style of the pipeline), "tag" (replace by the label, whatever the style), "generalize"
+(replace by a coarser value, or as "replace" if there is none) and "keep". Names of persons (PATIENT, RELATIVE,
+CLINICIAN, PERSON) are kept only if their label is beyond doubt, and replaced otherwise; see `surrogates.mention`.
 """
 
 import tomllib
@@ -35,13 +35,13 @@ SURE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One release policy.
+    """A release policy: the action for each label.
 
-    name (str): name, for the trace.
-    default (str): action for the labels that are not listed.
+    name (str): name of the policy, for the trace.
+    default (str): action for labels that are not listed.
     labels (Mapping[str, str]): canonical label → action.
-    reference_year (int): the year that ages are counted from when years are generalized; 0 is the year of the run.
-    sure (float): least score, above 0 and at most 1, of the detections that a person's name is kept for.
+    reference_year (int): year from which ages are computed when years are generalized; 0 for the year of the run.
+    sure (float): minimum score, above 0 and at most 1, of all detections of a person's name that is kept.
     """
 
     name: str
@@ -52,11 +52,11 @@ class Policy:
 
     @property
     def year(self) -> int:
-        """The year that ages are counted from."""
+        """The year from which ages are computed: `reference_year`, or the current year."""
         return self.reference_year or date.today().year
 
     def action(self, label: str) -> str:
-        """The action for a canonical label."""
+        """Return the action for a canonical label."""
         return self.labels.get(label, self.default)
 
     def replaces(self, label: str) -> bool:
@@ -70,7 +70,7 @@ class Policy:
 
 
 def shipped_policies() -> list[str]:
-    """Names of the shipped policies."""
+    """Return the names of the shipped policies, sorted."""
     folder = files("spacy_deid") / "resources" / "policies"
     return sorted(Path(item.name).stem for item in folder.iterdir() if item.name.endswith(".toml"))
 
@@ -80,7 +80,7 @@ def load_policy(name: str) -> Policy:
 
     name (str): "strict", "safe_harbor", "limited_data_set", or the path of a TOML file.
     RETURNS (Policy): the policy.
-    RAISES: ConfigError if it is neither (D505) or the file is wrong (D506, naming the file and the key).
+    RAISES: ConfigError if there is no such policy or file (D505), or the file is invalid (D506, with the wrong key).
     """
     known = shipped_policies()
     path = Path(name)
@@ -100,7 +100,7 @@ def load_policy(name: str) -> Policy:
 
 
 def _check(data: dict[str, Any], path: str) -> Policy:
-    """Check a policy's keys, labels and actions, and make it."""
+    """Make a policy from the content of its file. RAISES: ConfigError (D506) for an invalid key, label or action."""
     labels = data.get("labels", {})
     if unknown := sorted(set(data) - _KEYS):
         raise ConfigError(Errors.D506.format(path=path, reason=f"unknown key '{unknown[0]}' (known: {sorted(_KEYS)})"))

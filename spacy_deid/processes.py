@@ -1,4 +1,4 @@
-"""Run jobs in worker processes. Results come in the order of the jobs, and a job that kills its process fails alone.
+"""Runs jobs in worker processes. Results come in the order of the jobs, and a job that kills its process fails alone.
 
 Each worker process has its own pipe, so the death of one worker does not affect the others. Workers end when the
 process that started them ends, for whatever reason.
@@ -27,9 +27,9 @@ T = TypeVar("T")
 U = TypeVar("U")
 Start = Literal["fork", "spawn"]
 
-_WINDOW = 4  # jobs a worker that are read before the first of them is done
+_WINDOW = 4  # jobs per worker that are read ahead
 _STARTING = 300.0  # seconds that a worker may take to start
-_STARTS = 3  # workers in a row that may die while they start
+_STARTS = 3  # consecutive workers that may die during their start
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -37,7 +37,7 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 class Failure:
     """The result of a job that failed.
 
-    reason (str): why it failed. It quotes no note.
+    reason (str): why it failed, without note text.
     error (str): kind of the error; see `errors.classify_error`.
     """
 
@@ -46,12 +46,12 @@ class Failure:
 
     @classmethod
     def from_error(cls, error: BaseException) -> Self:
-        """Make the result of a job that raised. error (BaseException): what it raised. RETURNS (Failure)."""
+        """Make the result of a job from the exception that it raised. Messages that may quote a note are left out."""
         return cls(describe(error), classify_error(error))
 
 
 def attempt(action: Callable[[U], T], job: U) -> T | Failure:
-    """Run a job in this process. RETURNS: its result, or a `Failure` if it raises."""
+    """Run a job in this process. RETURNS (T | Failure): its result, or a `Failure` if it raises an exception."""
     try:
         return action(job)
     except Exception as error:
@@ -59,7 +59,7 @@ def attempt(action: Callable[[U], T], job: U) -> T | Failure:
 
 
 def default_start() -> Start:
-    """The default method to start worker processes.
+    """Return the default method to start worker processes.
 
     RETURNS (str): "fork" on Linux while this process has a single Python thread; "spawn" elsewhere, because a forked
         copy keeps the locks of threads that it does not have.
@@ -70,13 +70,13 @@ def default_start() -> Start:
 def attempt_all(
     action: Callable[[U], T], jobs: Iterable[U], n_process: int, seconds: float = 0, start: Start | None = None
 ) -> Iterator[tuple[U, T | Failure]]:
-    """Run a function on each job.
+    """Run a function on each job of a stream, in this process or in worker processes.
 
     action (Callable[[U], T]): the function.
     jobs (Iterable[U]): the jobs.
-    n_process (int): number of processes. With 1 and no time limit the jobs are done in this process.
-    seconds (float): time limit of a job, 0 for none.
-    start (Optional[str]): as `Workers`.
+    n_process (int): number of processes. With 1 and no time limit, the jobs run in this process.
+    seconds (float): time limit of a job in seconds, 0 for none.
+    start (Optional[str]): "fork", "spawn", or None for the result of `default_start`.
     YIELDS (tuple[U, T | Failure]): each job and its result, in order.
     """
     if n_process == 1 and not seconds:
@@ -88,7 +88,7 @@ def attempt_all(
 
 @dataclass(eq=False, slots=True)
 class _Task:
-    """A job that was read and not yielded yet. A job whose process dies is tried once more."""
+    """A job whose result was not yielded yet. If the process of a job dies, the job is run once more."""
 
     job: Any
     last_try: bool = False
@@ -98,7 +98,7 @@ class _Task:
 
 @dataclass(eq=False, slots=True)
 class _Worker:
-    """A worker process as its parent sees it; `since` is when it was started or got its task."""
+    """The state of a worker process in its parent; `since` is the time at which it was started or got its task."""
 
     process: BaseProcess
     pipe: Connection
@@ -111,8 +111,8 @@ class _Worker:
 class _Parcel:
     """Takes an action to a spawned worker: pickled while the process starts, sent as soon as the worker asks for it.
 
-    As an argument of the process it would go through a pipe that this process could also read from. If the worker died
-    first, as in a script without a main guard, the parent would wait for ever once the pipe is full.
+    As an argument of the process, it would be written to a pipe that this process itself keeps open for reading. If
+    the worker died early, as in a script without a main guard, the parent would block forever once the pipe is full.
     """
 
     def __init__(self, action: Any) -> None:
@@ -120,22 +120,22 @@ class _Parcel:
         self.data: Any = b""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # here and not before: components pickle their keys and lists only for a process that is being spawned
+        # not earlier: components include their keys and lists only while a process is being spawned
         self.data = ForkingPickler.dumps(self.action)
         return _Parcel, (None,)
 
 
 class Workers(Generic[U, T]):
-    """Worker processes that are started when the first jobs come and serve until they are closed.
+    """Runs jobs in worker processes, which are started with the first job and kept until `close`.
 
-    A worker that dies or exceeds the time limit is replaced. Its job is split if it can be; a job that cannot be split
-    fails: after the second death of its process, or at once if it took too long.
+    A worker that dies or exceeds the time limit is replaced. Its job is split if possible, and the parts are run. A
+    job that cannot be split fails: at once if it took too long, else when its process dies a second time.
 
     action (Callable[[U], T]): runs a job. With "spawn" it must be picklable. Jobs and results must always be.
     n_process (int): number of processes.
-    seconds (float): time limit of a job, 0 for none.
-    start (Optional[str]): "fork", "spawn", or None for what `default_start` gives.
-    split (Optional[Callable[[U], Sequence[U]]]): cuts a job into smaller ones; returns one if it cannot be cut.
+    seconds (float): time limit of a job in seconds, 0 for none.
+    start (Optional[str]): "fork", "spawn", or None for the result of `default_start`.
+    split (Optional[Callable[[U], Sequence[U]]]): splits a job into smaller ones; one job if it cannot be split.
     """
 
     def __init__(
@@ -149,8 +149,8 @@ class Workers(Generic[U, T]):
     ) -> None:
         self.action, self.n_process, self.seconds, self.start, self.split = action, n_process, seconds, start, split
         self._workers: list[_Worker] = []
-        self._order: deque[_Task] = deque()  # all tasks that were read and not yielded
-        self._waiting: deque[_Task] = deque()  # those of them that no worker has
+        self._order: deque[_Task] = deque()  # all tasks that were read but not yielded
+        self._waiting: deque[_Task] = deque()  # those that no worker has
         self._failed_starts, self._started = 0, False
 
     def __enter__(self) -> Self:
@@ -162,7 +162,7 @@ class Workers(Generic[U, T]):
     def run(self, jobs: Iterable[U]) -> Iterator[tuple[U, T | Failure]]:
         """Run jobs. Only as many jobs are read ahead as the processes need.
 
-        jobs (Iterable[U]): the jobs. If the iterable raises, the jobs before are finished first.
+        jobs (Iterable[U]): the jobs. If the iterable raises an exception, the earlier jobs are finished first.
         YIELDS (tuple[U, T | Failure]): each job, or the parts that it was split into, with its result, in order.
         RAISES: ConfigError if the processes do not start (D772) or the action cannot be pickled (D773).
         """
@@ -196,7 +196,10 @@ class Workers(Generic[U, T]):
                 self._end(worker)
 
     def pump(self) -> None:
-        """Take finished results and hand out jobs, without waiting, while the caller is busy with earlier results."""
+        """Receive finished results and send jobs to free workers, without waiting.
+
+        A caller that spends time on each result calls this in between, so that no worker is idle.
+        """
         if self._order:
             self._advance()
 
@@ -206,7 +209,7 @@ class Workers(Generic[U, T]):
             self._end(worker)
 
     def _advance(self, block: bool = False) -> None:
-        """Start workers, hand out jobs, and take what workers have sent."""
+        """Start missing workers, send jobs to free ones, receive messages, and end workers that take too long."""
         wanted = min(self.n_process, sum(not task.done for task in self._order))
         while len(self._workers) < wanted:
             self._workers.append(self._begin())
@@ -221,11 +224,11 @@ class Workers(Generic[U, T]):
                 self._bury(worker, late=worker.ready)
 
     def _begin(self) -> _Worker:
-        """Start a worker."""
+        """Start a worker process. RAISES: ConfigError (D773, D778) if it cannot be started."""
         method = self.start or default_start()
         context = multiprocessing.get_context(method)
         here, there = context.Pipe()
-        # a forked worker has the ends of the others' pipes, which must close when this process ends
+        # a forked worker inherits the pipes of the others; it closes them, so that they end with this process
         others = [worker.pipe for worker in self._workers] + [here] if method == "fork" else []
         main = threading.current_thread() is threading.main_thread()
         parcel = None if method == "fork" else _Parcel(self.action)
@@ -249,7 +252,7 @@ class Workers(Generic[U, T]):
         return _Worker(process, here, time.monotonic(), parcel=parcel)
 
     def _give(self, worker: _Worker) -> None:
-        """Hand the next job to a worker that waits for one."""
+        """Send the next job to a free worker."""
         worker.task, worker.since = self._waiting.popleft(), time.monotonic()
         try:
             worker.pipe.send(worker.task.job)
@@ -259,7 +262,7 @@ class Workers(Generic[U, T]):
             worker.task.result, worker.task.done, worker.task = Failure.from_error(error), True, None
 
     def _take(self, worker: _Worker) -> None:
-        """Take what a worker has sent: that it wants the action, that it is ready, or a result."""
+        """Receive a message of a worker: a request for the action, the notice that it is ready, or a result."""
         try:
             message = worker.pipe.recv()
             if worker.parcel:
@@ -276,18 +279,18 @@ class Workers(Generic[U, T]):
             worker.task.result, worker.task.done, worker.task = message, True, None
 
     def _deadline(self, worker: _Worker) -> float:
-        """When a worker is to be ended."""
+        """Return the time at which a worker will have taken too long."""
         if not worker.ready:
             return worker.since + _STARTING
         return worker.since + self.seconds if worker.task and self.seconds else float("inf")
 
     def _patience(self) -> float | None:
-        """Seconds until the first deadline; None if there is none."""
+        """Return the seconds until the first deadline of a worker; None if there is none."""
         first = min((self._deadline(worker) for worker in self._workers), default=float("inf"))
         return None if first == float("inf") else max(0.0, first - time.monotonic()) + 0.001
 
     def _bury(self, worker: _Worker, late: bool = False) -> None:
-        """Remove a worker that died or takes too long, and decide what becomes of its job."""
+        """Remove a worker that died or takes too long. Its job is split, repeated or marked as failed."""
         self._end(worker)
         if not worker.ready:
             self._failed_starts += 1
@@ -311,7 +314,7 @@ class Workers(Generic[U, T]):
             self._waiting.appendleft(task)
 
     def _end(self, worker: _Worker) -> None:
-        """End a worker."""
+        """Kill a worker process and close its pipe."""
         self._workers.remove(worker)
         worker.process.kill()
         worker.process.join()
@@ -319,7 +322,7 @@ class Workers(Generic[U, T]):
 
 
 def _work(pipe: Connection, action: Callable[[Any], Any], others: Sequence[Connection], main: bool) -> None:
-    """Do jobs, in a worker process, until the parent closes the pipe."""
+    """Run jobs in a worker process until the parent closes the pipe."""
     for other in others:
         other.close()
     follow_parent(by_system=main)
@@ -345,12 +348,12 @@ def _work(pipe: Connection, action: Callable[[Any], Any], others: Sequence[Conne
 
 
 def follow_parent(*, by_system: bool = False) -> None:
-    """Let this process end when the one that started it ends, however that happens.
+    """Make this process end when its parent process ends, for whatever reason.
 
     A thread waits for the end of the parent and kills this process, with its group if it leads one.
 
-    by_system (bool): whether Linux shall kill this process as well, which works where the thread cannot run. Only for
-        processes that were started by a thread that lives as long as their parent: Linux goes by the thread.
+    by_system (bool): whether Linux also kills this process, which works even if the thread cannot run. The process
+        must have been started by a thread that lives as long as the parent: Linux acts when that thread ends.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -365,7 +368,7 @@ def follow_parent(*, by_system: bool = False) -> None:
 
 
 def _end_after(parent: Any) -> None:
-    """Wait for the end of a process, and end this one."""
+    """Wait for the end of the parent process, then kill this process, and its group if it leads one."""
     parent.join()
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The registries of spacy_deid: parts of components that a config chooses by name.
+"""Adds registries to spaCy for the parts of components that a config chooses by name, such as styles and scores.
 
 A part without settings is a plain string. A part with settings is a config block of a registered function:
 
@@ -31,10 +31,10 @@ REGISTRIES = {
     "deid_candidates": "which words are scored (deid_surprisal)",
     "deid_scores": "how a word's score is computed (deid_surprisal)",
 }
-"""Registry → what its functions make."""
+"""Name of a registry → what the parts in it decide, and the component that uses them."""
 
 registry: Any = spacy_registry
-"""spaCy's registry with the registries above."""
+"""spaCy's registry, to which the registries above are added."""
 
 for _name in REGISTRIES:
     if not hasattr(spacy_registry, _name):
@@ -42,7 +42,7 @@ for _name in REGISTRIES:
 
 
 def choose_part(kind: str, value: Any, plain: Mapping[str, Callable[[], Any]], *, setting: str) -> Any:
-    """Return the part that a setting names.
+    """Return the part of a component that the value of a setting refers to.
 
     kind (str): the registry, such as "deid_modes".
     value (Any): a plain name, the name of a registered function without required arguments, or the part itself, which

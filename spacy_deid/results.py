@@ -1,4 +1,7 @@
-"""The outcome of de-identification as plain values, which can leave a memory zone and a worker process."""
+"""Converts a processed Doc to a `Result` of plain values.
+
+Unlike a Doc, a result stays valid after its memory zone ends and can be sent from a worker process.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +20,12 @@ Status = Literal["released", "review", "withheld", "failed", "detected"]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of one item. Its repr shows no content and no EHR context.
+    """The outcome of de-identifying one text or file. Its repr shows no content and no EHR context.
 
     status (str): "released"; "review" if it is released but a person should look at it first, because there are
         warnings or proposed spans; "withheld" if a step did not run or the output did not pass a check; "failed" if
-        the item could not be read or processed; "detected" if only the entities were wanted.
-    reason (str): why an item was withheld or failed. It quotes no content. Empty if the item was released.
+        the item could not be read or processed; "detected" if only detection was requested.
+    reason (str): why the item was withheld or failed, without content. Empty if it was released.
     error (str): kind of the error if the item was withheld or failed: "memory", "unexpected" for a fault of the
         program, or "known" for anything else. Empty if the item was released.
     number (int): position in the stream, from 0.
@@ -30,14 +33,17 @@ class Result:
     edits (list[Edit]): the replacements, in order. Offsets refer to the input text; for a file, to `Document.text`.
     entities (list[tuple[int, int, str]]): start, end and label of each detected span of the input text, in order.
     trace (list[dict]): the decision on each span and its evidence, as ``doc._.deid_trace``.
-    warnings (list[str]): why a person should look at the item. They quote no content.
+    warnings (list[str]): reasons why a person should look at the item, without content.
     review (list[dict]): spans that a person should look at, as ``doc._.deid_review``, each with its offsets in the
         released text ("released") and the risk of the whole note ("expected_leak"). Empty unless the deidentifier was
         made with ``review=True``.
     dictionaries (list[str]): for each detector with dictionaries, which of them were searched.
     recovered (list[str]): for each detection that was released as medical, the rule that released it.
-    identity (str): with surrogates, whose surrogates they are: "patient" or, without a patient id, "document".
+    identity (str): with surrogates, "patient" if all notes of the patient share them, or "document" without a patient
+        id; otherwise empty.
     words (int): number of words of the input text.
+    released_text (Optional[str]): the released text; None if there is none. Use `text` to get an error instead.
+    released_copy (Optional[bytes]): the released copy of a file; None if there is none. Use `copy` likewise.
     """
 
     status: Status
@@ -71,9 +77,9 @@ class Result:
 
     @property
     def copy(self) -> bytes:
-        """The released copy of a file, which is of the same kind.
+        """The released copy of a file, in the same format.
 
-        RAISES: NotDeidentified with the reason if the item was not released; InputError (D779) if it was no file.
+        RAISES: NotDeidentified with the reason if the item was not released; InputError (D779) if it was not a file.
         """
         if self.released_copy is None:
             raise NotDeidentified(self.reason) if not self.ok else InputError(Errors.D779)
@@ -81,13 +87,13 @@ class Result:
 
 
 def collect_result(doc: Doc, reading: VisibleText | None = None, *, review: bool = False) -> Result:
-    """Copy the outcome of a processed Doc into plain values, with offsets of the text that was given.
+    """Copy the outcome of a processed Doc into plain values. Offsets refer to the input text.
 
     doc (Doc): the processed Doc.
-    reading (Optional[VisibleText]): how the given text was normalized; None if the Doc has the given text.
-    review (bool): whether the spans that a person should look at are wanted.
+    reading (Optional[VisibleText]): alignment of the Doc's text with the input text; None if they are the same.
+    review (bool): whether to include the spans that a person should look at.
     RETURNS (Result): the outcome.
-    RAISES: NotDeidentified if a step did not run or something was changed since; see `context.get_edits`.
+    RAISES: NotDeidentified if a step did not run or something was changed afterwards; see `context.get_edits`.
     """
     edits, trace, warnings = doc._.deid_edits, doc._.deid_trace, doc._.deid_warnings
     spans = _collect_review(doc) if review else []
@@ -128,16 +134,16 @@ def collect_entities(doc: Doc, reading: VisibleText | None = None) -> Result:
 
 
 def _read_entities(doc: Doc, reading: VisibleText | None) -> list[tuple[int, int, str]]:
-    """Start, end and label of the entities of a Doc, in offsets of the text that was given."""
+    """Return start, end and label of the entities of a Doc, with offsets in the input text."""
     if reading is None:
         return [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
     return sorted((*reading.raw_span(ent.start_char, ent.end_char), ent.label_) for ent in doc.ents)
 
 
 def _collect_review(doc: Doc) -> list[dict[str, Any]]:
-    """The spans that a person should look at, each with the risk of the whole note.
+    """Return the spans that a person should look at, each with the estimated leak risk of the whole note.
 
-    RAISES: NotDeidentified (D502) if no spans were proposed.
+    RAISES: NotDeidentified (D502) if `deid_review` did not run.
     """
     from .audit.leak_order import assess_leak
 
@@ -146,7 +152,7 @@ def _collect_review(doc: Doc) -> list[dict[str, Any]]:
 
 
 def _move_record(record: dict[str, Any], reading: VisibleText) -> dict[str, Any]:
-    """A record with offsets of the text that was given, also those of its evidence."""
+    """Return a copy of a record in which its offsets and those of its evidence refer to the input text."""
     start, end = reading.raw_span(record["start"], record["end"])
     moved = {**record, "start": start, "end": end}
     if "evidence" in record:

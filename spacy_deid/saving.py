@@ -1,4 +1,4 @@
-"""Saving a pipeline without words of the notes that it processed.
+"""Saves pipelines without the words of the notes that they processed.
 
 spaCy stores every string it has processed: each token of each note, with its lower-case form, prefix and suffix, is
 added to ``vocab.strings``, and from there written to ``vocab/strings.json``, to ``nlp.to_bytes()`` and to pickles.
@@ -42,12 +42,12 @@ from .errors import ConfigError, Errors
 
 CHECKSUMS = "checksums.json"
 _CALLBACK = "spacy_deid.protect.v1"
-# By the identity of the string store, which a guard keeps alive.
+# id of a string store → guard of its pipeline. A guard keeps its store alive, so the id is not reused.
 _GUARDS: "WeakValueDictionary[int, _Guard]" = WeakValueDictionary()
 
 
 def protect(nlp: Language, known: Iterable[str] = ()) -> None:
-    """Keep words of notes out of everything that is saved of a pipeline. It can be called repeatedly.
+    """Make a pipeline save no words of notes, whether by ``to_disk``, ``to_bytes``, pickle or copy. Can be repeated.
 
     nlp (Language): the pipeline.
     known (Iterable[str]): strings to save in addition to those that the components need, such as all strings of a
@@ -77,7 +77,7 @@ def _protect(nlp: Language) -> Language:
 
 
 class _Guard:
-    """Wraps the serialization methods of a pipeline, so that it saves no words of notes. spaCy has no hook for it."""
+    """Ensures that a pipeline saves no words of notes, by replacing its serialization methods; spaCy has no hook."""
 
     def __init__(self, nlp: Language) -> None:
         self.nlp = nlp
@@ -86,7 +86,7 @@ class _Guard:
         _GUARDS[id(self.vocab.strings)] = self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Protect the unpickled copy, whose strings were limited when it was pickled."""
+        """Restore the guard of an unpickled pipeline, whose strings were already limited when it was pickled."""
         vars(self).update(state)
         _GUARDS[id(self.vocab.strings)] = self
 
@@ -117,7 +117,7 @@ class _Guard:
         return bytes(srsly.msgpack_dumps({"vocab": srsly.msgpack_dumps(vocab), **srsly.msgpack_loads(data)}))
 
     def from_disk(self, *args: Any, **kwargs: Any) -> Language:
-        """Load as ``Language.from_disk`` does; the loaded strings may be saved again.
+        """Load as ``Language.from_disk`` does, and mark the loaded strings as safe to save again.
 
         RAISES: ConfigError as `verify_checksums`.
         """
@@ -126,7 +126,7 @@ class _Guard:
         before = set(self.vocab.strings)
         exclude = list(kwargs.pop("exclude", ()))
         nlp = type(self.nlp).from_disk(self.nlp, *args, exclude=[*exclude, "meta"], **kwargs)
-        # spaCy reads the meta first and asks all components for their labels, so they would read what is replaced.
+        # spaCy would read the meta first and then compute the labels of all components before they are loaded.
         if "meta" not in exclude and (path / "meta.json").is_file():
             meta = srsly.read_json(path / "meta.json")
             nlp.meta.update(meta)
@@ -143,7 +143,7 @@ class _Guard:
 
 
 def _reduce_strings(store: StringStore) -> tuple[Any, ...]:
-    """Pickle the strings of a protected pipeline limited, and all others as spaCy does.
+    """Pickle only the allowed strings of a protected pipeline, and all strings of other pipelines.
 
     The vocab, the morphology and every component share one string store, so this keeps the words of notes out of all
     of them.
@@ -160,7 +160,7 @@ def _reduce_vectors(vectors: Vectors) -> Any:
 
 
 def _unpickle_vectors(data: bytes, strings: StringStore) -> Vectors:
-    """Restore pickled vectors."""
+    """Restore vectors that `_reduce_vectors` pickled."""
     return Vectors(strings=strings).from_bytes(data, exclude=["strings"])
 
 
@@ -202,14 +202,15 @@ def _tree_strings(component: Any, strings: StringStore) -> Iterator[str]:
 def save(nlp: Language, path: str | Path) -> None:
     """Save a pipeline to a folder atomically, without words of the notes that it processed.
 
-    nlp (Language): the pipeline. It is protected from now on; strings in its vocab are treated as words of notes.
+    nlp (Language): the pipeline. It is protected from now on. Of the strings in its vocab, only those that
+        `kept_strings` returns are saved.
     path (str | Path): the folder; an existing saved pipeline is replaced.
-    RAISES: ConfigError (D416) if the path is something else.
+    RAISES: ConfigError (D416) if the path is neither a saved pipeline nor an empty folder.
     """
     path = Path(path)
     check_target(path)
     protect(nlp)
-    nlp.meta["deid"] = {**nlp.meta.get("deid", {}), "spacy_deid": version("spacy-deid")}  # who must read it again
+    nlp.meta["deid"] = {**nlp.meta.get("deid", {}), "spacy_deid": version("spacy-deid")}  # version that can read it
     path.parent.mkdir(parents=True, exist_ok=True)
     new, old = (path.parent / f".{secrets.token_hex(8)}.tmp" for _ in range(2))
     try:
@@ -228,7 +229,7 @@ def save(nlp: Language, path: str | Path) -> None:
 
 
 def check_target(path: str | Path) -> None:
-    """Check that a pipeline can be saved to a path, before it is trained or assembled.
+    """Check that a pipeline can be saved to a path. Call it before long work, such as training.
 
     path (str | Path): the folder.
     RAISES: ConfigError (D416) if the path is neither a saved pipeline nor an empty folder.

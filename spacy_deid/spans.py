@@ -1,8 +1,8 @@
-"""Evidence in span groups: how detectors write it, and how it is merged without uncovering a token.
+"""Writes and reads detections (evidence) in span groups of a Doc, checks that detectors ran, and resolves overlaps.
 
-A detector makes a list of `Evidence` and writes it with `write_evidence`. The spans of the group are the evidence
-widened to whole tokens; the records keep the exact characters. Groups survive ``to_bytes`` and ``DocBin``; the records
-are plain values, because dataclasses would break both.
+A detector makes a list of `Evidence` and writes it with `write_evidence`. The spans of the group are the detections
+widened to whole tokens; the records in the attributes of the group have the exact characters. Groups survive
+``to_bytes`` and ``DocBin``; the records are plain values, because dataclasses would break both.
 """
 
 from bisect import bisect_right
@@ -21,9 +21,9 @@ _CLOSED = "merged"  # attribute of the groups of detectors after merging
 MERGED = "deid/merged"
 DISCARDED = "deid/discarded"
 RECOVERED = "deid/recovered"
-REVIEW = "deid/review"  # proposed to a person; nothing is decided by it
+REVIEW = "deid/review"  # spans that are proposed to a person; they decide nothing
 DECISIONS = frozenset({MERGED, DISCARDED, RECOVERED, REVIEW})
-SCORES = "deid/surprisal"  # of doc.user_data: what a language model says of every word
+SCORES = "deid/surprisal"  # key in doc.user_data: scores of every word by a language model
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Evidence:
     label (str): canonical label.
     source (str): name of the component that made it.
     score (float): calibrated probability that the span is PHI, 0 to 1; 1.0 for a rule or a list.
-    rule (str): name of the rule, list or model.
+    rule (str): name of the rule, list or model that found it.
     validated (bool): whether there is proof beyond form and context: a correct check digit, an exact match of a
         dictionary, or a reviewer's decision. `deid_merge` prefers validated evidence where detections overlap.
     """
@@ -48,7 +48,7 @@ class Evidence:
     validated: bool = False
 
     def record(self) -> dict[str, Any]:
-        """Return plain msgpack values for ``SpanGroup.attrs``; "validated" only if it is True."""
+        """Return the fields as a dict that ``SpanGroup.attrs`` can save; "validated" only if it is True."""
         return {slot: getattr(self, slot) for slot in self.__slots__ if slot != "validated" or self.validated}
 
 
@@ -105,7 +105,7 @@ def write_evidence(doc: Doc, key: str, evidence: Iterable[Evidence], *, version:
 
 
 def _span(doc: Doc, item: Evidence) -> Span:
-    """Widen a detection to whole tokens."""
+    """Return the span of a detection, widened to whole tokens. RAISES: as `write_evidence`."""
     get_label(item.label)
     span = None
     if 0 <= item.start < item.end:
@@ -119,7 +119,7 @@ def _span(doc: Doc, item: Evidence) -> Span:
 
 
 def read_evidence(doc: Doc, key: str) -> list[Evidence]:
-    """Read the records of a group, in the order of its spans.
+    """Read the detections of a span group, in the order of its spans.
 
     doc (Doc): the Doc.
     key (str): span group key.
@@ -131,12 +131,12 @@ def read_evidence(doc: Doc, key: str) -> list[Evidence]:
 
 
 def require_groups(doc: Doc, keys: Iterable[str]) -> None:
-    """Check that detectors ran.
+    """Check that detectors wrote their span groups and that nothing else changed them.
 
     doc (Doc): the Doc.
     keys (Iterable[str]): keys of the groups that must exist; they may be empty.
-    RAISES: NotDeidentified with the groups that are missing (D501), lost their records (D511), or were not written by
-        a detector (D518).
+    RAISES: NotDeidentified for groups that are missing (D501), whose records do not match the spans (D511), or that
+        were not written by `write_evidence` (D518).
     """
     keys = list(keys)
     if missing := [key for key in keys if key not in doc.spans]:
@@ -150,7 +150,7 @@ def require_groups(doc: Doc, keys: Iterable[str]) -> None:
 
 
 def close_groups(doc: Doc, keys: Iterable[str]) -> None:
-    """Mark the groups of detectors as merged. A detector that runs again writes its group without the mark.
+    """Mark span groups as merged, so that `refuse_closed` finds groups that are left from an earlier run.
 
     doc (Doc): the Doc whose detections were merged.
     keys (Iterable[str]): keys of the groups.
@@ -160,7 +160,7 @@ def close_groups(doc: Doc, keys: Iterable[str]) -> None:
 
 
 def refuse_closed(doc: Doc, keys: Iterable[str]) -> None:
-    """Check that each detector ran since the last merge, so that no group is left from an earlier run.
+    """Check that each detector ran again after the last merge, so that no group is left from an earlier run.
 
     doc (Doc): the Doc.
     keys (Iterable[str]): keys of the groups to merge.
@@ -173,14 +173,14 @@ def refuse_closed(doc: Doc, keys: Iterable[str]) -> None:
 def reopen_groups(doc: Doc) -> None:
     """Allow the detections of an earlier run to be merged again, for example to compare settings of `deid_merge`.
 
-    doc (Doc): a merged Doc. The detections must be those that its text is to be released with.
+    doc (Doc): a merged Doc. The caller must be sure that its groups are complete and up to date.
     """
     for key in doc.spans:
         doc.spans[key].attrs.pop(_CLOSED, None)
 
 
 def refuse_groups(doc: Doc, sources: Iterable[str], name: str) -> None:
-    """Check that every detector that ran is merged.
+    """Check that the detections of every detector that ran are merged.
 
     doc (Doc): the Doc.
     sources (Iterable[str]): keys of the merged groups.
@@ -210,11 +210,11 @@ def refuse_entities(doc: Doc, decided: Sequence[tuple[int, int]]) -> None:
 
 
 def settle_label(start: int, end: int, label: str, cues: Mapping[int, str]) -> str:
-    """Choose the label of a prediction where a cue in the note determines it: "Col." precedes a licence number.
+    """Correct the label of a prediction if a cue in the note determines it, as "Col." before a licence number does.
 
     start, end (int): tokens of the prediction.
     label (str): canonical label of the prediction.
-    cues (Mapping[int, str]): token → canonical label, for detections by decisive rules.
+    cues (Mapping[int, str]): token index → canonical label, for tokens that a decisive rule detected.
     RETURNS (str): the label of the cues if they agree and cover more than three quarters of the prediction, else
         `label`.
     """
@@ -245,7 +245,7 @@ def union_filter(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _runs(owner: Mapping[int, int], kept: Sequence[Candidate]) -> list[Candidate]:
-    """Convert token → candidate to maximal runs."""
+    """Join consecutive tokens with the same owner (an index in `kept`) to one candidate each."""
     runs: list[Candidate] = []
     last = None
     for i in sorted(owner):

@@ -1,7 +1,7 @@
-"""A tokenizer for clinical notes: every punctuation mark is a token, and digits are separated from letters.
+"""Makes a tokenizer for clinical notes: every punctuation mark is a token, and digits are separated from letters.
 
 Notes join words ("Madrid.CP:28035", "53años", "GarcíaNºCol:28"), and a span can only start and end at token
-boundaries. Finer tokens cost speed and give exact offsets. The tokenizer is spaCy's `Tokenizer` with other
+boundaries. Finer tokens give exact offsets at the cost of speed. The tokenizer is spaCy's `Tokenizer` with other
 expressions, so its cache, its serialization and the guarantee that the tokens add up to the text are unchanged.
 """
 
@@ -15,8 +15,8 @@ from spacy.util import compile_infix_regex, registry
 _COMBINING = "\u0300-\u036f"
 _MARK = rf"(?:[^\w\s{_COMBINING}]|_)"
 _LETTER = rf"[^\W\d_]|[{_COMBINING}]"
-# The edges of a mark are infixes too, because spaCy passes over an infix that a token begins with. Prefixes and
-# suffixes would do it as well, but are taken off one by one: the time for a line of dots would grow with its square.
+# The position after a mark is an infix too, because spaCy ignores an infix at the start of a token. Prefixes and
+# suffixes would work as well, but are split off one by one: the time for a line of dots would grow quadratically.
 _INFIXES = [
     _MARK,
     rf"(?<={_MARK})(?!\s)",

@@ -1,4 +1,4 @@
-"""Run a stream of items through a pipeline in groups, in this process or in worker processes.
+"""Runs a stream of items through a pipeline in groups, in this process or in worker processes.
 
 A group is the unit of work: `Deidentifier` runs each one in its own memory zone, after which its Docs and new strings
 are freed. If a worker dies, its group is split and run again item by item, so only the item that kills a worker fails.
@@ -29,15 +29,15 @@ _THREADED = ("spacy_deid.pipeline.surprisal", "spacy_deid.pipeline.llm")
 
 
 class DocBytes(bytes):
-    """A Doc on its way to a worker process. A pickled Doc would take its vocab along."""
+    """A serialized Doc, to send to a worker process. A pickled Doc would include its vocab."""
 
 
 class Item(NamedTuple):
-    """One item of a stream.
+    """One item of a stream of inputs.
 
     source (Any): a text, a file, or the bytes of a Doc.
-    ehr (Mapping): its EHR context.
-    detect_only (bool): whether only its entities are wanted.
+    ehr (Mapping): its EHR context; {} for none.
+    detect_only (bool): whether to detect entities and release nothing.
     """
 
     source: Any
@@ -51,10 +51,10 @@ class Item(NamedTuple):
 
 
 def make_item(value: Any, detect_only: bool = False) -> Item:
-    """Make an item of a value of a stream.
+    """Convert a value that a caller passed in a stream to an item.
 
-    value (Any): what is to be de-identified, or a pair of that and its EHR context.
-    detect_only (bool): whether only the entities are wanted.
+    value (Any): a text, file or Doc, or a (source, EHR context) pair.
+    detect_only (bool): whether to detect entities and release nothing.
     RETURNS (Item): the item, which can be sent to a worker process.
     """
     is_pair = isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], Mapping)
@@ -63,7 +63,7 @@ def make_item(value: Any, detect_only: bool = False) -> Item:
 
 
 def check_settings(batch_size: int, n_process: int, seconds: float, start_method: Start | None) -> int:
-    """Check the settings of a stream; see `GroupWorkers`.
+    """Check the settings with which a stream is processed; see `GroupWorkers`.
 
     RETURNS (int): number of processes, with -1 replaced by the number of CPUs.
     RAISES: ConfigError (D776) for a setting out of range.
@@ -82,9 +82,9 @@ def check_settings(batch_size: int, n_process: int, seconds: float, start_method
 
 
 class GroupWorkers(Generic[Output]):
-    """Cut a stream into groups and run each group, here or in worker processes that live until `close`.
+    """Cuts a stream into groups and runs each group, in this process or in worker processes that live until `close`.
 
-    nlp (Language): the pipeline that the groups go through. It decides how processes are started.
+    nlp (Language): the pipeline that `run_group` uses. Its components decide whether processes can be forked.
     run_group (Callable[[list[Item]], list[Output]]): processes one group and returns one output per item. For spawned
         processes it must be picklable.
     batch_size (int): largest number of items in a group.
@@ -137,7 +137,7 @@ class GroupWorkers(Generic[Output]):
                 self._workers.pump()
 
     def _cut(self, items: Iterable[Item], total: int | None) -> Iterator[list[Item]]:
-        """Cut a stream into groups."""
+        """Yield groups of at most `batch_size` items and about `GROUP_CHARACTERS` characters."""
         most = self._batch_size
         if self._in_workers and total is not None:
             most = max(1, min(most, -(-total // (self._workers.n_process * _GROUPS_PER_PROCESS))))
@@ -154,7 +154,7 @@ class GroupWorkers(Generic[Output]):
 
 
 def _split(group: list[Item]) -> list[list[Item]]:
-    """Split a group into groups of one item."""
+    """Split a group into groups of one item each."""
     return [[item] for item in group]
 
 
@@ -172,7 +172,7 @@ def choose_start(nlp: Language) -> Start:
 
 
 def _survives_fork(component: Any) -> bool:
-    """Whether a component can run in a forked process."""
+    """Whether a component can run in a forked process: it is from spaCy or spacy_deid and uses no library threads."""
     module = getattr(component, "__module__", "") or ""
     if not module.startswith(("spacy.", "spacy_deid.")) or module in _THREADED:
         return False

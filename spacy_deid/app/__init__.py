@@ -1,1 +1,1 @@
-"""The web pages and the REST service: ``spacy-deid serve``."""
+"""The web pages and the REST service that ``spacy-deid serve`` starts."""

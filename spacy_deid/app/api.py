@@ -1,4 +1,7 @@
-"""The REST interface: texts are de-identified at once, documents as jobs."""
+"""Defines the REST interface below /v1 and the functions behind it, some of which the web pages use as well.
+
+A text is de-identified within its request; documents are uploaded as a job, which workers process.
+"""
 
 import json
 import time
@@ -21,7 +24,7 @@ from .workers import Supervisor, TextProcessor
 
 
 def show_file(file: FileRow) -> dict[str, Any]:
-    """Describe a file for clients by plain values. Its name is the only content."""
+    """Describe a file for clients as plain values: id, name, size, state and facts, without content but the name."""
     state = file.state
     if file.task is not None:
         working = {"parse": "parsing", "deidentify": "running", "write": "writing"}
@@ -40,7 +43,7 @@ def show_file(file: FileRow) -> dict[str, Any]:
 
 
 def show_job(store: Store, job: JobRow) -> dict[str, Any]:
-    """Describe a job for clients: its settings, files, counts, and the estimated number of seconds left."""
+    """Describe a job for clients as plain values: settings, files, counts, and the estimated seconds left."""
     files = store.files(job.id)
     busy = [file for file in files if file.task is not None]
     shown = [show_file(file) for file in files]
@@ -60,7 +63,7 @@ def show_job(store: Store, job: JobRow) -> dict[str, Any]:
 
 
 def _seconds_left(files: Sequence[FileRow], busy: Sequence[FileRow]) -> float | None:
-    """Estimate the remaining seconds from the time per character of the finished files; None if there are none."""
+    """Estimate the seconds left from the time per character of the finished files; None if no file is finished."""
     known = [(file.about["seconds"], file.about["characters"]) for file in files if "seconds" in file.about]
     if not known:
         return None
@@ -114,7 +117,7 @@ class Decision(BaseModel):
 
 
 def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor, texts: TextProcessor) -> APIRouter:
-    """Create the routes below /v1."""
+    """Create the router of all REST routes, with the prefix /v1."""
     api = APIRouter(prefix="/v1")
 
     @api.get("/health", tags=["service"])
@@ -142,7 +145,7 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor, tex
 
 
 def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> None:
-    """Add the routes for jobs."""
+    """Add the routes that create, list, start, cancel and delete jobs."""
 
     @api.get("/jobs", tags=["jobs"])
     def jobs() -> list[dict[str, Any]]:
@@ -187,7 +190,7 @@ def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> No
 
 
 def add_result_routes(api: APIRouter, store: Store) -> None:
-    """Add the routes for results and their review."""
+    """Add the routes that return findings, texts and released files, and those for reviewers' decisions."""
 
     @api.get("/jobs/{job}/decisions", tags=["review"])
     def decisions(job: str) -> list[dict[str, Any]]:
@@ -246,10 +249,11 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
 
 
 def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
-    """Apply a decision, log it, and mark the released file as outdated.
+    """Apply a reviewer's decision to the findings of a file, log it, and mark the released file as outdated.
 
-    RETURNS (dict): "spans", the changed span, or an empty list if it was removed; "open", the number of decisions that
-        are not applied to the released file.
+    id (str): id of the file.
+    RETURNS (dict): "spans", a list with the changed span, empty if it was removed; "open", the number of decisions
+        that are not yet applied to the released file.
     RAISES: as `findings_of` and `processing.apply_decision`.
     """
     # the lock keeps other requests from changing the findings between reading and writing
@@ -271,7 +275,7 @@ def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
 
 
 def apply_review(store: Store, id: str) -> FileRow:
-    """Queue a file to be written again by its decisions. RAISES: InputError as `findings_of`."""
+    """Queue a file to be written again with the decisions of its review. RAISES: InputError as `findings_of`."""
     with store.queue.lock:
         findings_of(store, store.file(id))
         store.queue.request(id, "write")
@@ -279,7 +283,10 @@ def apply_review(store: Store, id: str) -> FileRow:
 
 
 def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
-    """Return the findings of a file. RAISES: InputError if it is not de-identified (D902) or has a task (D915)."""
+    """Return the stored findings of a file: its spans, and the pipeline and settings that made them.
+
+    RAISES: InputError if the file is not de-identified (D902) or is being processed (D915).
+    """
     if file.task is not None:
         raise InputError(Errors.D915)
     data = store.get(file.id, "findings")
@@ -292,6 +299,7 @@ def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
 def released_of(store: Store, file: FileRow, accept_warnings: bool) -> bytes:
     """Return the content of a released file.
 
+    accept_warnings (bool): whether the user has accepted the warnings of the file.
     RAISES: InputError if it is not done (D902, D915), or has decisions that are not applied (D913) or warnings that
         are not accepted (D935).
     """
@@ -308,7 +316,7 @@ def released_of(store: Store, file: FileRow, accept_warnings: bool) -> bytes:
 def read_uploads(files: list[UploadFile], service: ServiceSettings) -> Iterator[tuple[str, bytes]]:
     """Read uploaded files one after the other, within the limits of the service.
 
-    RETURNS (Iterator[tuple[str, bytes]]): names and contents.
+    RETURNS (Iterator[tuple[str, bytes]]): name and content of each file; contents are read one by one.
     RAISES: InputError if there is no file (D906), there are too many (D905), or one is too large (D904).
     """
     given = [file for file in files if file.filename]
@@ -345,7 +353,7 @@ def parse_settings(text: str) -> JobSettings:
 
 
 def choices_of(service: ServiceSettings) -> dict[str, Any]:
-    """Return the available values of each setting."""
+    """Return the values that users can choose for each setting: name of the setting → list of values."""
     fields = JobSettings.model_fields
     given = {name: list(get_args(fields[name].annotation)) for name in ("operating_point", "style", "policy", *SCANS)}
     if service.project_key is None:
@@ -355,5 +363,5 @@ def choices_of(service: ServiceSettings) -> dict[str, Any]:
 
 
 def attachment(name: str) -> dict[str, str]:
-    """Return the header that makes a browser save a file under a name."""
+    """Return the HTTP header that makes a browser save the response as a file with the given name."""
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}

@@ -1,4 +1,4 @@
-"""Logging of the service: the type and the place of an error, never note text.
+"""Configures the logging of the service, so that it writes the type and place of errors, but never note text.
 
 The messages and warnings of other libraries can quote the data they process. Of a record that is not from the service
 or uvicorn, only type and place are written; a traceback is never written.
@@ -17,12 +17,12 @@ from ..errors import describe, printable
 LOGGER = logging.getLogger("spacy_deid.app")
 _OWN = ("spacy_deid.app", "uvicorn")
 _MINUTE = 60.0
-_LINES = 20  # per place in the code and minute
-_PLACES = 1000  # places to remember
+_LINES = 20  # records per place in the code and minute
+_PLACES = 1000  # number of places to remember
 
 
 class _SafeFormatter(logging.Formatter):
-    """Formats the messages of the service, and only the place of any other record."""
+    """Formats records without note text: messages of the service as they are, other records by their place only."""
 
     def format(self, record: logging.LogRecord) -> str:
         where = f"{record.module}:{record.lineno}"
@@ -32,7 +32,7 @@ class _SafeFormatter(logging.Formatter):
 
 
 class _RateLimit(logging.Filter):
-    """Lets `_LINES` records per minute pass for each place in the code, so that a client cannot fill a disk with log
+    """Allows `_LINES` records per minute for each place in the code, so that a client cannot fill a disk with log
     lines. The first record after a minute says how many were dropped.
 
     clock (Callable): returns the time in seconds.
@@ -44,7 +44,7 @@ class _RateLimit(logging.Filter):
         self._places: OrderedDict[tuple[str, str, int], list[float]] = OrderedDict()  # place → [start, records]
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is written."""
+        """Whether a record is written, which is counted for its place in the code."""
         place = (record.name, record.module, record.lineno)
         now = self._clock()
         start, count = self._places.get(place, (now, 0))
@@ -61,7 +61,7 @@ class _RateLimit(logging.Filter):
 
 
 def configure_logging(stream: TextIO | None = None) -> None:
-    """Configure the logging, warnings and uncaught exceptions of this process.
+    """Send the log, the warnings and the uncaught exceptions of this process to one stream, without note text.
 
     stream (Optional[TextIO]): the output; None for standard error.
     """

@@ -1,4 +1,4 @@
-"""The web pages, rendered on the server in the language of the request."""
+"""Defines the routes of the web pages, which are rendered on the server in the language of the request."""
 
 import json
 from bisect import bisect_right
@@ -39,7 +39,7 @@ def load_words(lang: str) -> dict[str, Any]:
 
 
 def language_of(request: Request) -> str:
-    """Choose the language of a page by its URL, its cookie or the browser, among `LANGUAGES`; English otherwise."""
+    """Choose the language of a page by the URL, a cookie or the browser, in this order; English otherwise."""
     accepted = request.headers.get("accept-language", "").split(",")
     wanted = [request.query_params.get("lang", ""), request.cookies.get("lang", "")]
     wanted += [part.split(";")[0].strip()[:2].lower() for part in accepted]
@@ -55,7 +55,7 @@ def cut_parts(text: str, spans: Spans, size: int = PART) -> list[tuple[int, int]
     """Divide a long text into parts, at line ends if possible, and never inside a span.
 
     text (str): the original text.
-    spans (Sequence[dict]): its spans, in order. Adding a span inside a part does not change the parts.
+    spans (Sequence[dict]): its spans, in order. An additional span inside a part does not change the parts.
     size (int): approximate number of characters per part.
     RETURNS (list[tuple[int, int]]): start and end of each part; at least one.
     """
@@ -94,8 +94,7 @@ def cut_text(
     places (Sequence[tuple[int, int]]): start and end of each span in this text.
     part (tuple[int, int]): start and end of the part in this text.
     YIELDS (dict): "text" and "span", the index of the span or None; for a span also "start", "end", "label" and
-        "kind",
-        which selects how it is displayed.
+        "kind", which selects how it is displayed.
     """
     last, stop = part
     for i, (span, (start, end)) in enumerate(zip(spans, places, strict=True)):
@@ -111,7 +110,7 @@ def cut_text(
 
 
 def _kind(span: dict[str, Any]) -> str:
-    """How a span is displayed: by the reviewer's decision if there is one, else by its action."""
+    """Return how to display a span: "released" or "added" by a reviewer, else "kept" or "changed"."""
     kept = "kept" if span["action"] in ("keep", "recover") else "changed"
     return {"released": "released", "added": "added"}.get(str(span.get("reviewed", "")), kept)
 
@@ -133,7 +132,8 @@ TEMPLATES = jinja2.Environment(
 def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a page in the language of the request.
 
-    template (str): name of the template.
+    template (str): name of the template, without suffix.
+    status (int): HTTP status of the response.
     values (Any): variables of the template.
     """
     lang = language_of(request)
@@ -156,7 +156,7 @@ def _is_safe(request: Request) -> bool:
 
 
 def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRouter:
-    """Create the routes of the pages."""
+    """Create the router of all web pages."""
     pages = APIRouter(include_in_schema=False)
     add_login(pages, tokens)
     add_jobs(pages, service, store)
@@ -167,7 +167,7 @@ def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRou
 
 
 def add_login(pages: APIRouter, tokens: Tokens) -> None:
-    """Add the pages that are accessible without a token."""
+    """Add the static files and the pages to log in and out. All but the logout work without a token."""
 
     @pages.get("/static/{name}")
     def static(name: str) -> Response:
@@ -250,7 +250,7 @@ def add_files(pages: APIRouter, store: Store) -> None:
 
     @pages.get("/files/{file}")
     def review(request: Request, file: str, part: int = 1) -> Response:
-        """One part of a file: original text, released text, and links to the evidence."""
+        """Show one part of a file: original text, released text, and links to the evidence."""
         row = store.file(file)
         spans = findings_of(store, row)["spans"]
         original, released = (
@@ -292,7 +292,7 @@ def add_files(pages: APIRouter, store: Store) -> None:
 
 
 def add_reports(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
-    """Add the page with figures and their table."""
+    """Add the page with the evaluation of a job against ground truth, and its table as CSV."""
 
     @pages.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
@@ -361,8 +361,9 @@ def show_confirmation(
     """Render the page that shows the warnings of files and asks for confirmation before the download.
 
     files (Sequence[FileRow]): the files to download.
+    job (str): id of the job.
     path (str): URL of the download.
-    given (Mapping[str, bool]): its parameters.
+    given (Mapping[str, bool]): parameters of the download.
     """
     warned = [file for file in map(show_file, files) if file["state"] == "done" and file.get("warnings")]
     chosen = [name for name, value in given.items() if value]
@@ -371,7 +372,7 @@ def show_confirmation(
 
 
 def show_report(request: Request, store: Store, job: str, status: int = 200, problem: str = "") -> Response:
-    """Render the page with figures."""
+    """Render the page with the evaluation of a job against ground truth."""
     row = store.job(job)
     result = stored_report(store, job)
     columns = sorted({name for cells in (result or {}).get("confusion", {}).values() for name in cells})
@@ -387,7 +388,7 @@ def show_report(request: Request, store: Store, job: str, status: int = 200, pro
 
 
 def stored_report(store: Store, job: str) -> dict[str, Any] | None:
-    """Return the stored figures of a job; None if there are none."""
+    """Return the stored evaluation of a job; None if it was not evaluated."""
     data = store.get(store.job(job).id, "report")
     result: dict[str, Any] | None = None if data is None else json.loads(data)
     return result

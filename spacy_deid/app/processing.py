@@ -1,4 +1,4 @@
-"""Processing of texts and files of the service with `Deidentifier`, and the decisions of reviewers.
+"""Processes the texts and files of the service with `Deidentifier`, and applies the decisions of reviewers.
 
 A file is first read ("parse"), then de-identified, and written again after a review ("write").
 """
@@ -24,14 +24,17 @@ from ..spans import Evidence
 from .settings import EHR_SETTINGS, JobSettings, LlmSettings, ServiceSettings
 from .store import FileRow, Store
 
-MAX_LOADED = 3  # pipelines that are kept in memory
+MAX_LOADED = 3  # number of pipelines that are kept in memory
 REVIEWER = "deid/reviewer"
 DETECTORS = "deid/detectors"
 
 
 class Deidentifiers:
-    """Makes the deidentifiers for jobs and texts, with a cache of loaded pipelines. Not thread-safe, because the
-    settings of a pipeline change from job to job.
+    """Makes the deidentifiers for jobs and texts from a cache of loaded pipelines.
+
+    It is not thread-safe, because the settings of a cached pipeline are changed for each job.
+
+    service (ServiceSettings): settings of the service.
     """
 
     def __init__(self, service: ServiceSettings) -> None:
@@ -40,7 +43,7 @@ class Deidentifiers:
         self._fingerprint = lru_cache(MAX_LOADED)(fingerprint)
 
     def get(self, settings: JobSettings) -> Deidentifier:
-        """Make the deidentifier for settings. It is valid until the next call.
+        """Make the deidentifier for the settings of a job. It can be used only until the next call.
 
         settings (JobSettings): settings of the job or text.
         """
@@ -56,7 +59,7 @@ class Deidentifiers:
         return Deidentifier(loaded.nlp, policy=settings.policy, style=settings.style, key=key, documents=documents)
 
     def read_settings(self, settings: JobSettings) -> ReadSettings:
-        """Return how the documents of a job, and their copies, are read."""
+        """Return the settings for reading the documents of a job, and their copies for verification."""
         lang = PurePath(settings.pipeline or self.service.pipelines[0]).name[:2]  # also for a folder or a package
         return ReadSettings(
             encoding=settings.encoding or "utf-8",
@@ -69,7 +72,7 @@ class Deidentifiers:
         )
 
     def describe(self, deid: Deidentifier, settings: JobSettings) -> dict[str, Any]:
-        """Describe what made the findings of a file.
+        """Describe the pipeline and the settings that made the findings of a file.
 
         RETURNS (dict): "pipeline" with name, version and fingerprint; "spacy_deid", its version; "settings" without
             those that identify the patient.
@@ -81,7 +84,7 @@ class Deidentifiers:
         return {"pipeline": pipeline, "spacy_deid": __version__, "settings": given}
 
     def _load_pipeline(self, name: str, operating_point: str, llm: str) -> Deidentifier:
-        """Load a pipeline with everything that does not change from job to job."""
+        """Load a pipeline with the settings that are part of its cache key, and the dictionaries of the service."""
         return Deidentifier(
             name,
             operating_point=operating_point or None,
@@ -91,9 +94,10 @@ class Deidentifiers:
 
 
 def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any]:
-    """Return the settings of ``deid_llm``; empty ones keep their defaults.
+    """Convert the LLM settings of a job to settings of ``deid_llm``. Empty ones keep their defaults.
 
-    settings (LlmSettings): the settings of the job.
+    settings (LlmSettings): LLM settings of the job.
+    service (ServiceSettings): settings of the service: available prompts and allowed hosts.
     RETURNS (dict): arguments of `loading.use_llm`.
     """
     prompt = service.prompts.get(settings.prompt, "")
@@ -103,16 +107,18 @@ def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any
 
 
 class FileProcessor:
-    """Processes the files of jobs."""
+    """Carries out the tasks of files: parses, de-identifies and writes documents, and stores the results."""
 
     def __init__(self, service: ServiceSettings, store: Store) -> None:
         self.service, self.store = service, store
         self.deidentifiers = Deidentifiers(service)
 
     def run(self, task: str, file: FileRow, settings: JobSettings) -> tuple[str, dict[str, Any]]:
-        """Carry out a task.
+        """Carry out a task for a file.
 
         task (str): "parse", "deidentify" or "write".
+        file (FileRow): the file.
+        settings (JobSettings): settings of its job.
         RETURNS (tuple[str, dict]): the new state of the file, and facts about it.
         RAISES: DeidError if the task fails.
         """
@@ -123,7 +129,7 @@ class FileProcessor:
     def parse(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Read a document and store its text.
 
-        RETURNS (dict): its pages and other facts.
+        RETURNS (dict): facts about the document, as from `describe_document`, and "parse_seconds".
         """
         began = time.monotonic()
         document = self._read(file, settings)
@@ -131,7 +137,7 @@ class FileProcessor:
         return {**describe_document(document), "parse_seconds": round(time.monotonic() - began, 3)}
 
     def deidentify(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
-        """De-identify a document and store its copy.
+        """De-identify a document, and store its copy and the findings.
 
         RAISES: DeidError if the document cannot be released.
         """
@@ -144,7 +150,7 @@ class FileProcessor:
         return self._store_result(file, document, result, result.trace, about, deid, settings, began)
 
     def write(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
-        """Write the copy of a document again, by the decisions of a reviewer.
+        """Write the copy of a document again, with the decisions of a reviewer instead of the detectors.
 
         RAISES: InputError (D912) if the text of the document has changed; DeidError if it cannot be released.
         """
@@ -186,7 +192,7 @@ class FileProcessor:
         settings: JobSettings,
         began: float,
     ) -> dict[str, Any]:
-        """Store the copy and the findings. RETURNS (dict): facts about the file."""
+        """Store the copy, the texts and the findings of a file. RETURNS (dict): facts about the file."""
         self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
         self.store.put(file.id, "released", result.copy)
         self.store.put(file.id, "released_text", result.text.encode("utf-8", "surrogatepass"))
@@ -204,7 +210,7 @@ class FileProcessor:
 
 
 def ehr_of(settings: JobSettings) -> dict[str, Any]:
-    """Return the EHR context of a job: the settings that are given, with the keys of ``doc._.ehr``."""
+    """Return the EHR context in the settings of a job, with the keys of ``doc._.ehr``. Empty settings are left out."""
     return {key: value for name, key in EHR_SETTINGS.items() if (value := getattr(settings, name))}
 
 
@@ -225,7 +231,7 @@ def add_released_offsets(
 def apply_decision(
     spans: Sequence[dict[str, Any]], action: str, start: int, end: int, label: str, length: int
 ) -> list[dict[str, Any]]:
-    """Apply a reviewer's decision.
+    """Apply a reviewer's decision to the spans of a text.
 
     spans (Sequence[dict]): the spans of a text in order, without overlap, each with "start", "end", "label", "action"
         and, after a decision, "reviewed".
@@ -268,15 +274,16 @@ def apply_decision(
 def reviewed_evidence(spans: Sequence[dict[str, Any]]) -> dict[str, list[Evidence]]:
     """Convert reviewed spans to evidence for `Deidentifier.release`.
 
-    The evidence of detectors is repeated for spans without a decision: if one of them saw something that is replaced,
-    a policy that keeps the label of the span does not release it.
+    Spans without a decision also keep the evidence of their detectors: if a detector gave another label that the
+    policy replaces, the span is not released although the policy keeps its own label.
 
     spans (Sequence[dict]): see `apply_decision`. Spans that were released, or kept as medical, are left out.
-    RETURNS (dict[str, list[Evidence]]): the reviewer's evidence, which is trusted most, and that of the detectors.
+    RETURNS (dict[str, list[Evidence]]): the evidence of the reviewer, which has priority, and that of the
+        detectors.
     """
     decided = [span for span in spans if is_identifier(span)]
     reviewer = [
-        # A reviewer who did not decide on a span has said nothing, so its score must not support keeping a name.
+        # Score 0 without a decision, so that the missing decision does not count as support for keeping a name.
         Evidence(
             *(span["start"], span["end"], span["label"], REVIEWER),
             score=float("reviewed" in span),
@@ -295,7 +302,7 @@ def is_identifier(span: dict[str, Any]) -> bool:
 
 
 def _detectors_evidence(span: dict[str, Any]) -> list[Evidence]:
-    """The evidence of detectors for a span, limited to its bounds, because another decision applies outside them."""
+    """Return the detectors' evidence for a span, cut to its bounds, because other decisions apply outside them."""
     return [
         Evidence(
             *(max(item["start"], span["start"]), min(item["end"], span["end"]), item["label"], item["source"]),
@@ -308,7 +315,7 @@ def _detectors_evidence(span: dict[str, Any]) -> list[Evidence]:
 
 
 def describe_document(document: Document) -> dict[str, Any]:
-    """Return facts about a document: numbers and warnings, no content."""
+    """Return the kind, pages, length and warnings of a document as plain values, without content."""
     return {
         "kind": document.kind,
         "pages": len(document.pages),
@@ -319,7 +326,7 @@ def describe_document(document: Document) -> dict[str, Any]:
 
 
 def update_actions(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Update the actions of spans after a review. The evidence of detectors is kept.
+    """Update the actions of spans after a review. Their evidence is not changed.
 
     before (Sequence[dict]): the reviewed spans.
     after (Sequence[dict]): the trace of the new release.
@@ -335,10 +342,10 @@ def update_actions(before: Sequence[dict[str, Any]], after: Sequence[dict[str, A
 
 
 def released_name(file: FileRow, keep: bool) -> str:
-    """Return the name of a released file: a number, because its own name can identify a patient, or its own name.
+    """Return the name for a released file. By default it is numbered, because its own name can identify a patient.
 
     keep (bool): whether to keep its own name.
-    RETURNS (str): a name without folders. The number keeps the suffix of a known format.
+    RETURNS (str): name without folders. A numbered name has the suffix of the file if its format is known.
     """
     suffix = PurePath(file.name).suffix
     return file.name if keep else f"document-{file.position + 1:03d}{suffix if suffix.lower() in SUFFIXES else ''}"

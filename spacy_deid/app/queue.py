@@ -1,11 +1,11 @@
-"""The queue: which tasks the files of jobs need, and which worker has taken them.
+"""Manages the queue of the service: which tasks the files of jobs need, and which worker has taken them.
 
-A file has a *state*, which users see, and a *task*, which a worker does:
+A file has a *state*, which users see, and a *task*, which a worker carries out:
 
     uploaded ─parse→ parsed ─deidentify→ done ─write→ done      or failed, or cancelled
 
 A worker takes a task together with a time stamp. Its result is accepted only while the file still has this time stamp,
-so that a worker that was given up on cannot change anything.
+so that a worker whose task was cancelled or given to another worker cannot change anything.
 """
 
 import json
@@ -20,11 +20,11 @@ ATTEMPTS = 2  # number of worker crashes after which a file fails
 
 
 class Task(NamedTuple):
-    """A task for a worker.
+    """A task that a worker has taken.
 
-    file, job (str): ids.
+    file, job (str): ids of the file and of its job.
     task (str): "parse", "deidentify" or "write".
-    claimed (float): the time at which it was taken.
+    claimed (float): Unix time at which it was taken.
     """
 
     file: str
@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
 
 class Queue:
-    """The tasks of all files.
+    """Queues, hands out and finishes the tasks of all files. Threads and processes can use it at the same time.
 
     database (Database): the database.
     storage (EncryptedStorage): encrypts the settings of jobs and reasons, which can identify a patient.
@@ -46,7 +46,7 @@ class Queue:
         self.lock = threading.RLock()
 
     def start(self, job: str, settings: dict[str, Any]) -> int:
-        """Queue the files of a job. Files that are not parsed yet follow when they are.
+        """Queue the files of a job for de-identification. Files that are not parsed yet follow after parsing.
 
         settings (dict): the new settings of the job, as plain values.
         RETURNS (int): number of files to process; 0 if they are already being processed with these settings.
@@ -84,8 +84,9 @@ class Queue:
     def request(self, file: str, task: str) -> None:
         """Queue a task for a file.
 
-        task (str): the task.
-        RAISES: InputError (D915) if the file has a task already.
+        file (str): id of the file.
+        task (str): "parse", "deidentify" or "write".
+        RAISES: InputError (D915) if the file already has a task.
         """
         with self.lock, self.database.change() as database:
             if not database.execute(
@@ -94,9 +95,9 @@ class Queue:
                 raise InputError(Errors.D915)
 
     def count_ahead(self, created: float) -> int:
-        """Count the files of older jobs that have a task.
+        """Count the files of older jobs that have a task, and so come before those of a job.
 
-        created (float): the creation time of a job.
+        created (float): creation time of the job (Unix time).
         """
         with self.database.read() as database:
             query = "SELECT COUNT(*) FROM file JOIN job ON job.id = file.job WHERE task IS NOT NULL AND created < ?"
@@ -104,7 +105,7 @@ class Queue:
         return count
 
     def claim(self, worker: int = 0) -> Task | None:
-        """Take the next task. Tasks that a user waits for in the browser come before "deidentify".
+        """Take the next task. "parse" and "write", for which users wait in the browser, precede "deidentify".
 
         worker (int): number of the worker.
         RETURNS (Optional[Task]): the task; None if there is none.
@@ -132,10 +133,10 @@ class Queue:
 
         task (Task): the task as it was taken.
         state (str): the new state of the file.
-        reason (str): why it failed, without content.
+        reason (str): why it failed, without content; "" if it did not fail.
         about (Any): new facts about the file, as plain values.
-        RETURNS (bool): False if the job was cancelled or deleted meanwhile or the task was taken by another worker.
-            Nothing is stored then.
+        RETURNS (bool): False if the job was cancelled or deleted meanwhile, or another worker has taken the task. The
+            result is then discarded.
         """
         with self.database.change() as database:
             row = database.execute(
@@ -162,7 +163,7 @@ class Queue:
         return self.storage.encrypt(reason.encode("utf-8", "replace"), file) if reason else ""
 
     def reclaim(self, worker: int | None = None) -> None:
-        """Release the tasks of a worker that stopped. A file that stopped a worker twice has failed.
+        """Return the tasks of a worker that stopped to the queue. A file whose workers stopped twice has failed.
 
         worker (Optional[int]): number of the worker; None for all workers.
         """
@@ -182,10 +183,10 @@ class Queue:
         return {(row["id"], row["claimed"]): int(row["worker"] or 0) for row in rows}
 
     def give_up(self, file: str, claimed: float, reason: str) -> None:
-        """Mark a file as failed. The caller stops the worker.
+        """Mark a file as failed if it still has the given task. The caller stops the worker.
 
-        file, claimed (str, float): see `claims`.
-        reason (str): the reason, without content.
+        file, claimed (str, float): file id and time stamp of the task, as from `claims`.
+        reason (str): why it failed, without content.
         """
         with self.database.change() as database:
             database.execute(

@@ -1,4 +1,4 @@
-"""Results of a job: the ZIP archive of its released files, and the evaluation of its findings against ground truth."""
+"""Makes the ZIP archive of a job's released files, and evaluates its findings against ground truth."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ MEMORY = Path("/dev/shm")
 
 
 def check_warnings(files: Sequence[FileRow], accepted: bool) -> None:
-    """Refuse files with warnings, unless the user has accepted them. RAISES: InputError (D935)."""
+    """Check that no file has warnings or that the user has accepted them. RAISES: InputError (D935)."""
     warned = sum(bool(file.about.get("warnings")) for file in files)
     if warned and not accepted:
         raise InputError(Errors.D935.format(count=warned))
@@ -64,7 +64,7 @@ def zip_job(
 def _pack(
     store: Store, job: JobRow, files: Sequence[FileRow], done: Sequence[FileRow], keep_names: bool, with_text: bool
 ) -> Iterator[bytes]:
-    """Write the archive, and yield what was written after each file."""
+    """Write the archive and yield its bytes in chunks, one after each file."""
     out = _Outgoing()
     names = _free_names(done, keep_names)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -88,7 +88,7 @@ def _pack(
 
 
 class _Outgoing(io.RawIOBase):
-    """A buffer of bytes that were written and not yet taken."""
+    """A writable stream that keeps bytes until `take` removes them, so that no whole archive is in memory."""
 
     def __init__(self) -> None:
         self._written = bytearray()
@@ -108,7 +108,7 @@ class _Outgoing(io.RawIOBase):
 
 
 def _part(store: Store, file: FileRow, part: str) -> bytes:
-    """Read a part of a file. RAISES: NotFound (D901) if the file was deleted meanwhile."""
+    """Read a stored part of a file, such as "findings". RAISES: NotFound (D901) if the file was deleted meanwhile."""
     data = store.get(file.id, part)
     if data is None:
         raise NotFound(Errors.D901.format(id=file.id))
@@ -133,7 +133,7 @@ def _free_names(files: Sequence[FileRow], keep: bool) -> dict[str, str]:
 
 
 def _rows(store: Store, file: FileRow, name: str, with_text: bool) -> Iterator[dict[str, Any]]:
-    """Yield a row for each span of a file."""
+    """Yield a row of findings.csv for each span of a file."""
     found = json.loads(_part(store, file, "findings"))
     text = _part(store, file, "text").decode("utf-8", "surrogatepass") if with_text else ""
     for span in found.get("spans", ()):
@@ -162,14 +162,14 @@ def escape_formula(cell: str) -> str:
 
 
 def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], scheme: str) -> dict[str, Any]:
-    """Evaluate the files of a job and store the result.
+    """Evaluate the findings of a job against ground truth and store the result.
 
     files (Iterable[tuple[str, bytes]]): annotation files, each named like its document with any suffix. If their text
-        was extracted differently, as from a PDF, the annotations are aligned with our text.
+        was extracted differently, as from a PDF, the annotations are aligned with the text of the job.
     scheme (str): scheme of their labels.
     RETURNS (dict): the result of `measure_documents`, with "left_out", the names of documents without ground truth;
         "other_text", the names of documents whose ground truth has another text; and "not_in_text", by name the number
-        of annotations that are not in our text. These are not part of any figure.
+        of annotations that are not in the text of the job. These are not part of any score.
     RAISES: ConfigError (D002) for an unknown scheme; InputError if the files cannot be read (D3xx), all have another
         text (D756), or none belongs to a document of the job (D916).
     """
@@ -202,7 +202,7 @@ def format_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def stem(name: str) -> str:
-    """The name of a file without the suffix of its format, in lower case. Other text after a dot is kept."""
+    """Return the name of a file in lower case, without the suffix if it is that of a supported format."""
     path = PurePath(name)
     return (path.stem if path.suffix.casefold() in SUFFIXES else path.name).casefold()
 
@@ -230,7 +230,7 @@ def read_truth(store: Store, files: Iterable[tuple[str, bytes]], scheme: str) ->
 
 
 def _findings(store: Store, file: FileRow) -> AnnotatedText:
-    """The text of a file with its findings after the review."""
+    """Return the text of a file with its identifiers after the review, as an annotated text."""
     text = (store.get(file.id, "text") or b"").decode("utf-8", "surrogatepass")
     spans = json.loads(store.get(file.id, "findings") or b"{}").get("spans", ())
     entities = [

@@ -1,9 +1,9 @@
-"""Access control: tokens, sessions, hosts, origins, the size of requests, deadlines of connections, and the security
-headers of all responses.
+"""Protects the service: checks the token or session, host and origin of requests, limits their size and duration, and
+adds security headers to all responses.
 
 A page of another website in the user's browser must not be able to send requests: neither through a host name that
-resolves to this machine (the host is checked) nor through a form (the origin is checked). Requests are judged by what
-the server has parsed; a URL rebuilt from headers could differ.
+resolves to this machine (the host is checked) nor through a form (the origin is checked). The checks use the path that
+the server has parsed, because a URL rebuilt from headers could differ.
 """
 
 import asyncio
@@ -38,15 +38,15 @@ HEADERS = {
 OPEN = re.compile(r"/v1/health|/login|/static/[a-z]+\.[a-z]+")
 HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 SAFE = ("GET", "HEAD", "OPTIONS")
-FORM = 2_000_000  # bytes of a request without its files
+FORM = 2_000_000  # maximal bytes of a request without its files
 TEXT = 60_000_000  # bytes of the longest text with each character escaped as \uXXXX
-TOKEN = 10_000  # bytes of a request that needs no token
+TOKEN = 10_000  # maximal bytes of a request that needs no token
 UPLOADS = re.compile(r"(/v1)?/jobs|/jobs/[^/]+/report")
 SECONDS = 60.0  # maximal seconds between two chunks of a body
 COOKIE = "spacy_deid_session"
-FAILURES = 10  # wrong tokens per address and minute
+FAILURES = 10  # maximal number of wrong tokens per address and minute
 MINUTE = 60.0
-ADDRESSES = 10_000  # addresses to remember
+ADDRESSES = 10_000  # number of addresses to remember
 SESSIONS = 1_000  # maximal number of sessions
 IDLE = 12 * 3600.0  # seconds without a request after which a session ends
 
@@ -55,8 +55,8 @@ class Tokens:
     """Checks the token of requests, in a header or through the session cookie of a browser.
 
     After too many wrong tokens from an address, further wrong ones are refused for a minute. The right token is always
-    accepted, so that nobody behind the same address, such as that of a proxy, can lock out others. A token has at
-    least 16 characters, too many to guess.
+    accepted, so that clients with the same address, such as that of a proxy, cannot lock out each other. A token has
+    at least 16 characters, too many to guess.
 
     token (str): the token; "" to allow every request.
     """
@@ -79,9 +79,9 @@ class Tokens:
         self._sessions.pop(request.cookies.get(COOKIE, ""), None)
 
     def status(self, request: Request) -> int:
-        """Check a request.
+        """Check the token or the session of a request.
 
-        RETURNS (int): 200 if it may be answered, 401 without a valid token, 429 after too many wrong tokens.
+        RETURNS (int): HTTP status: 200 if it is valid, 401 without a valid token, 429 after too many wrong tokens.
         """
         if not self._token:
             return 200
@@ -92,7 +92,7 @@ class Tokens:
         return 200 if self._knows(request.cookies.get(COOKIE, "")) else 401
 
     def _knows(self, cookie: str) -> bool:
-        """Whether a cookie belongs to a session. Cookies cannot be guessed, so failures are not counted."""
+        """Whether a cookie belongs to an active session. Wrong cookies are not counted, as they cannot be guessed."""
         seen = self._sessions.pop(cookie, None)
         if seen is None or time.monotonic() - seen > IDLE:
             return False
@@ -100,9 +100,9 @@ class Tokens:
         return True
 
     def compare(self, request: Request, given: str) -> int:
-        """Compare a token in constant time.
+        """Compare a token with that of the service, in constant time.
 
-        request (Request): the request, for its address.
+        request (Request): the request, whose client address is used to count wrong tokens.
         given (str): the token to check.
         RETURNS (int): 200 if it is right, 401 if it is wrong, 429 after too many wrong ones from this address.
         """
@@ -124,7 +124,12 @@ class Tokens:
 
 
 class SecurityMiddleware:
-    """The outermost middleware of the application. It refuses requests and adds the security headers."""
+    """The outermost middleware of the application. It refuses requests that fail a check, and adds security headers.
+
+    app (ASGIApp): the application.
+    settings (ServiceSettings): settings of the service: hosts and size limits.
+    tokens (Tokens): checks the token of requests.
+    """
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, tokens: Tokens) -> None:
         self.app, self.settings, self.tokens = app, settings, tokens
@@ -132,7 +137,7 @@ class SecurityMiddleware:
         self.held = 0  # bytes of all requests in progress
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer or refuse a request."""
+        """Pass a request to the application, or respond with an error if it fails a check."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -149,7 +154,7 @@ class SecurityMiddleware:
             self.held -= body.size
 
     def max_body(self, path: str) -> int:
-        """The size limit for the body of a request. Parsed content takes several times as much memory.
+        """Return the size limit for the body of a request, which takes several times as much memory when it is parsed.
 
         RETURNS (int): bytes.
         """
@@ -158,7 +163,7 @@ class SecurityMiddleware:
         return FORM + (self.files if UPLOADS.fullmatch(path) else TEXT if path == "/v1/deidentify" else 0)
 
     def refuse(self, request: Request) -> Response | None:
-        """Check a request.
+        """Check the host, origin and token of a request.
 
         RETURNS (Optional[Response]): the response to a refused request; None if it is accepted.
         """
@@ -195,7 +200,7 @@ class SecurityMiddleware:
 
 
 class _Body:
-    """The body of a request, which is held in memory. Its size and the time between two chunks are limited."""
+    """Receives the body of a request. Its size, the sum of all bodies, and the time between two chunks are limited."""
 
     def __init__(self, guard: SecurityMiddleware, receive: Receive, most: int) -> None:
         self.guard, self.receive, self.most = guard, receive, most
@@ -225,7 +230,7 @@ class _Body:
 
 
 class _Answer:
-    """A response with the security headers."""
+    """Sends a response with the security headers, and records whether it has begun."""
 
     def __init__(self, send: Send) -> None:
         self.send, self.begun = send, False
@@ -248,9 +253,9 @@ _waiting: "OrderedDict[BoundedProtocol, asyncio.TimerHandle]" = OrderedDict()
 
 
 class BoundedProtocol(H11Protocol):
-    """uvicorn's HTTP protocol with a deadline for the headers of a request.
+    """uvicorn's HTTP protocol with a deadline for the headers of a request, so that slow clients cannot block others.
 
-    Data that arrive in the meantime do not extend the deadline. `security` limits the time for the body.
+    Data that arrive in the meantime do not extend the deadline. `SecurityMiddleware` limits the time for the body.
     """
 
     def connection_made(self, transport: Any) -> None:
@@ -267,12 +272,12 @@ class BoundedProtocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the deadline."""
+        """Cancel the deadline of a closed connection."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        """Close the connection after `HEADER_SECONDS`, and the oldest waiting connection if there are too many."""
+        """Start the deadline of this connection, and close the oldest waiting connection if there are too many."""
         if self in _waiting or self.transport.is_closing():
             return
         _waiting[self] = self.loop.call_later(HEADER_SECONDS, self._close)

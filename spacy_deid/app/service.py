@@ -1,4 +1,4 @@
-"""The application: a FastAPI app with the REST interface and the web pages."""
+"""Creates the FastAPI application with the REST interface and the web pages, and converts errors to responses."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,10 +22,11 @@ from .workers import Supervisor, TextProcessor, UnexpectedError, open_store
 
 
 def make_service(settings: ServiceSettings) -> FastAPI:
-    """Create the application.
+    """Create the application of the service.
 
-    RETURNS (FastAPI): the application. Its workers start and stop with it.
-    RAISES: ConfigError, see `check_settings`.
+    settings (ServiceSettings): settings of the service.
+    RETURNS (FastAPI): the application. Its worker processes start and stop with it.
+    RAISES: ConfigError as `check_settings`.
     """
     check_settings(settings)
     store = open_store(settings)
@@ -60,7 +61,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    """Respond to an error of the package. Its message has no content; browsers get a page."""
+    """Respond to a `DeidError` with its message, which has no content; browsers get a page."""
     codes = {NotFound: 404, StorageError: 507, UnexpectedError: 500, ConfigError: 400, InputError: 400}
     code = next((code for kind, code in codes.items() if isinstance(error, kind)), 422)
     if not _is_rest(request):
@@ -69,7 +70,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 async def _misread(request: Request, error: RequestValidationError) -> Response:
-    """Respond to an invalid request with the names of the fields. Their values are not returned, because they can be a
+    """Respond to an invalid request with the names of the invalid fields, but not with their values, which can be a
     note.
     """
     if not _is_rest(request):

@@ -1,4 +1,4 @@
-"""Settings of the service and of jobs, and the form that sends the settings of a job."""
+"""Defines and checks the settings of the service and of jobs, and converts a browser's form to settings of a job."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ PROMPTS = tuple(sorted({name.partition("/")[2] for name in shipped_prompts()}))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is "localhost" or a loopback address. Any other name is not, whatever it resolves to."""
+    """Whether a host is "localhost" or a loopback address; False for any other name, whatever it resolves to."""
     if host == "localhost":
         return True
     try:
@@ -37,7 +37,7 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """Settings of the service.
+    """Settings of the service, as given to ``spacy-deid serve``.
 
     data (Path): folder for the queue and the files of jobs, accessible only to its owner.
     host, port (str, int): address to listen on.
@@ -53,7 +53,7 @@ class ServiceSettings:
     max_job_mb (int): size limit of the files of a job in megabytes. All requests together may hold twice as much.
     file_minutes (float): time limit per file in minutes.
     workers (int): number of worker processes for files, and the same number for texts.
-    worker_gb (float): memory limit of each in gigabytes; 0 for none.
+    worker_gb (float): memory limit of each worker process in gigabytes; 0 for none.
     llm (tuple[str]): available local LLMs: URLs of servers or GGUF files.
     llm_prompts (tuple[Path]): prompt files that are available by their names, in addition to the shipped prompts.
     llm_allow (tuple[str]): hosts other than this machine that an LLM URL may contain.
@@ -169,7 +169,8 @@ class JobSettings(BaseModel):
         """Check the settings against what the service offers.
 
         RETURNS (JobSettings): a copy in which the pipeline is set.
-        RAISES: ConfigError (D422, D908, D914).
+        RAISES: ConfigError for an invalid date (D422), a value that is not available (D908), or the style "surrogate"
+            without a project key (D914).
         """
         if self.note_date and not _is_date(self.note_date):
             raise ConfigError(Errors.D422.format(name="note_date", wanted="date in ISO 8601, as 2024-11-30"))
@@ -198,7 +199,7 @@ def _is_date(text: str) -> bool:
 
 
 def _check(setting: str, value: str, known: Sequence[str]) -> None:
-    """Check that a value is available."""
+    """Check that a value is among the available ones. RAISES: ConfigError (D908)."""
     if value not in known:
         offered = ", ".join(filter(None, known)) or "none"
         short = ascii(str(value))[1:-1][:40]  # clients can send anything

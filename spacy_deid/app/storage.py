@@ -1,4 +1,4 @@
-"""Storage of the service: encrypted files, and the database of jobs.
+"""Stores the files of the service, encrypted if there is a key, and its database of jobs.
 
 With a key, files are encrypted in the format of `vault.encryption` (AES-256-GCM) with their place as associated data,
 so that a file cannot be replaced by another one. Without a key they are stored unencrypted.
@@ -36,8 +36,9 @@ class EncryptedStorage:
     def encrypt(self, data: bytes, place: str) -> bytes:
         """Encrypt bytes.
 
-        place (str): name of the place; `decrypt` needs the same.
-        RETURNS (bytes): the ciphertext, or the content itself without a key.
+        data (bytes): the content.
+        place (str): name under which the bytes are stored; `decrypt` requires the same name.
+        RETURNS (bytes): the ciphertext; without a key, the content itself.
         """
         return data if self._cipher is None else self._cipher.encrypt(data, place.encode())
 
@@ -45,8 +46,9 @@ class EncryptedStorage:
         """Decrypt the result of `encrypt`.
 
         data (bytes): the ciphertext.
-        place (str): name of the place.
-        RAISES: InputError (D903) if the key or the place is another one, or the bytes were changed.
+        place (str): name that was given to `encrypt`.
+        RETURNS (bytes): the content.
+        RAISES: InputError (D903) if the key or the name is wrong, or the bytes were changed.
         """
         if self._cipher is None:
             return data
@@ -73,7 +75,7 @@ class EncryptedStorage:
             raise StorageError(Errors.D929.format(reason=str(error).removeprefix(f"{path}: "))) from None
 
     def read(self, path: Path, place: str) -> bytes | None:
-        """Read a file.
+        """Read a file that `write` wrote.
 
         path (Path): the file.
         place (str): see `decrypt`.
@@ -133,14 +135,14 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection for reading."""
+        """Open a connection for reading. YIELDS (sqlite3.Connection): its rows can be indexed by column name."""
         with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as database:
             database.row_factory = sqlite3.Row
             yield database
 
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction. An exception rolls it back. Deleted rows are overwritten in the file."""
+        """Open a write transaction, which an exception rolls back. Deleted rows are overwritten in the file."""
         with self.read() as database:
             database.execute("PRAGMA foreign_keys = ON")
             database.execute("PRAGMA secure_delete = ON")

@@ -1,4 +1,4 @@
-"""Jobs and their files on disk, which survive a restart.
+"""Stores jobs, their files and the log of decisions on disk, so that they survive a restart.
 
 Jobs, files and the log of decisions are in a SQLite database, with random ids, offsets and labels. Names of files and
 settings of jobs can identify a patient and are encrypted like the files, if the service has a key. Each file has a
@@ -26,17 +26,17 @@ class NotFound(InputError):
 
 
 class FileRow(NamedTuple):
-    """A file of a job.
+    """The row of a file in the database.
 
-    id, job (str): its id and that of its job.
+    id, job (str): ids of the file and of its job.
     position (int): its position in the job, from 0.
     name (str): the name of the uploaded file.
     size (int): bytes.
     state (str): "uploading", "uploaded", "parsed", "queued", "done", "failed" or "cancelled".
-    task (Optional[str]): the task to do, "parse", "deidentify" or "write"; None if there is none.
-    claimed (Optional[float]): the time at which a worker took the task; None if none did.
-    reason (str): why it failed.
-    about (dict): numbers and flags, never content.
+    task (Optional[str]): the next task, "parse", "deidentify" or "write"; None if there is none.
+    claimed (Optional[float]): Unix time at which a worker took the task; None if none has.
+    reason (str): why it failed; "" if it did not.
+    about (dict): facts about the file, such as numbers and flags, never content.
     """
 
     id: str
@@ -55,9 +55,10 @@ class FileRow(NamedTuple):
 
 
 class JobRow(NamedTuple):
-    """A job.
+    """The row of a job in the database.
 
-    created (float): Unix time.
+    id (str): id of the job.
+    created (float): Unix time of its creation.
     settings (dict): its settings as plain values; they can identify a patient.
     cancelled (bool): whether it was cancelled.
     """
@@ -72,7 +73,7 @@ class JobRow(NamedTuple):
 
 
 class Store:
-    """The database and the files.
+    """Stores jobs, files and decisions in a folder with a database. Threads and processes can share the folder.
 
     folder (Path): the folder; it is created with access for its owner only.
     storage (EncryptedStorage): encrypts files and their names.
@@ -88,10 +89,10 @@ class Store:
     # jobs
 
     def add_job(self, settings: dict[str, Any], files: Iterable[tuple[str, bytes]]) -> str:
-        """Add a job. Its files are parsed next.
+        """Add a job with its files, and queue them for parsing.
 
-        settings (dict): plain values.
-        files (Iterable[tuple[str, bytes]]): names and contents, consumed one by one.
+        settings (dict): settings of the job as plain values.
+        files (Iterable[tuple[str, bytes]]): name and content of each file, consumed one by one.
         RETURNS (str): the job's id.
         RAISES: NotFound (D900) if the job is deleted before all files were stored.
         """
@@ -135,9 +136,9 @@ class Store:
         return [{**dict(row), **{name: int(row[name]) for name in ("done", "failed", "busy")}} for row in rows]
 
     def job(self, id: str) -> JobRow:
-        """Read a job.
+        """Read a job from the database.
 
-        RAISES: NotFound (D900).
+        RAISES: NotFound (D900) if it does not exist.
         """
         with self.database.read() as database:
             row = database.execute("SELECT * FROM job WHERE id = ?", (id,)).fetchone()
@@ -156,9 +157,9 @@ class Store:
         self.database.truncate_log()
 
     def expire(self, seconds: float) -> int:
-        """Delete old jobs.
+        """Delete jobs that are older than a limit.
 
-        seconds (float): maximal age.
+        seconds (float): maximal age of a job in seconds.
         RETURNS (int): number of deleted jobs.
         """
         old = [job["id"] for job in self.jobs() if job["created"] < time.time() - seconds]
@@ -176,7 +177,10 @@ class Store:
                 self.storage.remove(path)
 
     def recover(self) -> None:
-        """Clean up after a service that was killed. Only one service may use the folder."""
+        """Clean up after a service that was killed: delete incomplete uploads, and queue interrupted tasks again.
+
+        No other service may use the folder.
+        """
         with self.database.read() as database:
             begun = database.execute("SELECT DISTINCT job FROM file WHERE state = 'uploading'").fetchall()
         for row in begun:
@@ -198,9 +202,9 @@ class Store:
         return [self._file(row) for row in rows]
 
     def file(self, id: str) -> FileRow:
-        """Read a file's row.
+        """Read the row of a file.
 
-        RAISES: NotFound (D901).
+        RAISES: NotFound (D901) if it does not exist.
         """
         with self.database.read() as database:
             row = database.execute("SELECT * FROM file WHERE id = ?", (id,)).fetchone()
@@ -219,7 +223,8 @@ class Store:
     def update(self, file: str, **about: Any) -> None:
         """Add facts about a file.
 
-        about (Any): plain values by name.
+        file (str): id of the file. If it was deleted, nothing is changed.
+        about (Any): name of the fact → plain value.
         """
         with self.database.change() as database:
             row = database.execute("SELECT about FROM file WHERE id = ?", (file,)).fetchone()
@@ -233,17 +238,17 @@ class Store:
         """Log a reviewer's decision: time, place and label, no content.
 
         action (str): see `processing.apply_decision`.
-        start, end (int): the span.
-        label (str): its label.
+        start, end (int): characters of the span, end exclusive.
+        label (str): new label, for "relabel" and "add".
         """
         with self.database.change() as database:
             row = (time.time(), file.job, file.id, action, start, end, label)
             database.execute("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def decisions(self, job: str) -> list[dict[str, Any]]:
-        """List the decisions on the files of a job, in their order.
+        """List the decisions on the files of a job, the oldest first.
 
-        RETURNS (list[dict]): plain values.
+        RETURNS (list[dict]): the columns of the table "decision": time, ids, action, offsets and label.
         """
         with self.database.read() as database:
             rows: Sequence[sqlite3.Row] = database.execute(
@@ -254,17 +259,18 @@ class Store:
     # contents
 
     def put(self, file: str, part: str, data: bytes) -> None:
-        """Write a part of a file, completely or not at all.
+        """Store one content of a file, such as its text, completely or not at all.
 
+        file (str): id of the file; for "report", id of the job.
         part (str): "original", "text", "findings", "released", "released_text" or "report".
         """
         self.storage.write(self.folder / file / part, data, f"{file} {part}")
 
     def get(self, file: str, part: str) -> bytes | None:
-        """Read a part of a file.
+        """Read a content that `put` stored.
 
         part (str): see `put`.
         RETURNS (Optional[bytes]): the content; None if there is none.
-        RAISES: InputError (D903).
+        RAISES: InputError (D903) if it cannot be decrypted.
         """
         return self.storage.read(self.folder / file / part, f"{file} {part}")

@@ -1,8 +1,8 @@
-"""The worker processes for files and texts, and the supervisor thread that keeps those for files running.
+"""Runs the worker processes for files and texts, and a supervisor thread that keeps those for files running.
 
 Workers are separate processes because a damaged file can crash or hang a process or use up its memory, and because the
-service must keep responding. A worker for files takes one task after the other from the queue. The task of a worker
-that stops is released. Texts are passed to a pool of processes during their request; a text that crashes its process
+service must keep responding. A worker for files takes one task after the other from the queue. If a worker stops, its
+task is queued again. Texts are passed to a pool of processes during their request; a text that crashes its process
 fails together with the texts that are being processed at the same time.
 """
 
@@ -35,7 +35,7 @@ from .store import Store
 IDLE = 0.2  # seconds between two checks of an empty queue
 EXPIRE = 60.0  # seconds between two checks for expired jobs
 LONGEST = 60.0  # maximal delay in seconds before a crashing worker is restarted
-WAITING = 100  # maximal number of waiting texts
+WAITING = 100  # maximal number of texts that wait for a worker
 
 
 def sandbox_process(gigabytes: float) -> None:
@@ -82,7 +82,7 @@ def open_store(service: ServiceSettings) -> Store:
 
 
 def run_worker(service: ServiceSettings, number: int = 0) -> None:
-    """Process tasks as the worker with a number, until the process is stopped or the service ends."""
+    """Process tasks from the queue until the process is stopped or the service ends, as the worker `number`."""
     sandbox_process(service.worker_gb)
     store = open_store(service)
     processor = FileProcessor(service, store)
@@ -158,7 +158,7 @@ class Supervisor:
             self._stop.wait(IDLE)
 
     def _stop_late(self) -> None:
-        """Stop workers that exceed the time limit for a file, measured by a monotonic clock."""
+        """Stop workers that exceed the time limit for a file, and mark the file as failed."""
         now = time.monotonic()
         claims = self.store.queue.claims()
         self._since = {claim: self._since.get(claim, now) for claim in claims}
@@ -169,7 +169,7 @@ class Supervisor:
 
 
 class _Worker:
-    """A worker as the supervisor sees it: a process, which is replaced when it stops."""
+    """Manages one worker for files: starts its process, and replaces it when it stops."""
 
     def __init__(self, service: ServiceSettings, store: Store, number: int) -> None:
         self.service, self.store, self.number = service, store, number
@@ -211,11 +211,11 @@ class _Worker:
 
 
 class UnexpectedError(DeidError):
-    """An unexpected exception in a worker process. The message has its type and place only."""
+    """An unexpected exception occurred in a worker process. The message has only its type and place."""
 
 
 class TextProcessor:
-    """Passes texts to worker processes. Must be used from the service's thread only."""
+    """De-identifies texts in a pool of worker processes. It must be used only from the thread of the event loop."""
 
     def __init__(self, service: ServiceSettings) -> None:
         self._service = service
@@ -224,12 +224,14 @@ class TextProcessor:
 
     @property
     def full(self) -> bool:
-        """Whether too many texts are waiting."""
+        """Whether no further text is accepted, because too many are waiting."""
         return self._taken >= WAITING + self._service.workers
 
     async def release(self, text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
-        """De-identify a text.
+        """De-identify a text in a worker process.
 
+        text (str): the text.
+        settings (JobSettings): settings for the text.
         trace (bool): whether to return the evidence of each span.
         RETURNS (dict): "text", "spans", "warnings" and "pipeline".
         RAISES: DeidError if the text cannot be released; UnexpectedError (D930) if its process was killed, because of
@@ -260,14 +262,14 @@ _deidentifiers: Deidentifiers  # set in a worker process
 
 
 def _begin(service: ServiceSettings) -> None:
-    """Initialize a worker process."""
+    """Initialize a worker process of the pool for texts."""
     global _deidentifiers
     sandbox_process(service.worker_gb)
     _deidentifiers = Deidentifiers(service)
 
 
 def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
-    """De-identify a text in a worker process. Other exceptions are described here, where their traceback is."""
+    """De-identify a text in a worker process. Exceptions are replaced by picklable ones without note text."""
     try:
         deid = _deidentifiers.get(settings)
         result = deid(text, ehr_of(settings))

@@ -1,1 +1,1 @@
-"""Leak rates without labels: how often de-identified notes still contain identifiers of their own patients."""
+"""Estimate, without annotated notes, how often de-identified notes still contain identifiers of their patients."""

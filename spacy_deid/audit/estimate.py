@@ -1,4 +1,4 @@
-"""Estimate leak rates: the hits that were observed, corrected for hits by chance, with confidence intervals.
+"""Estimate leak rates from the observed hits, corrected for hits by chance, with confidence intervals.
 
 A note is searched for its own patient's identifiers (O: share of notes with a hit) and for those of randomly drawn
 other patients (M: share of searches with a hit). If a note leaks with probability L, and the rest of its words contain
@@ -37,12 +37,12 @@ _Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A leak rate.
+    """The estimated share of notes that still contain an identifier of their patient.
 
-    notes, hits (int): notes that could leak, and notes with a hit.
-    patients (int): patients of these notes.
+    notes, hits (int): number of searched notes, and of those in which an identifier of their patient was found.
+    patients (int): number of patients of the searched notes.
     observed (float): hits / notes.
-    expected (Optional[float]): share of chance hits; None if no other patients were drawn.
+    expected (Optional[float]): share of hits expected by chance; None if no other patients were searched for.
     leak_rate (float): the estimate, at least 0.
     wilson (list[float]): Wilson's interval of the estimate.
     bootstrap (list[float] | None): bootstrap interval of the estimate; None if it is not defined.
@@ -58,17 +58,17 @@ class Rate:
     bootstrap: list[float] | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return the fields as a dict of plain values for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0, patients: int | None = None) -> Rate:
-    """Estimate a leak rate.
+    """Estimate a leak rate, corrected for hits by chance, with its confidence intervals.
 
-    counts (NDArray): one row per patient, columns as in `Tally`. Shape (n, 6).
+    counts (NDArray): counts of each patient, with the columns of `Tally`, shape (patients, 6).
     replicates (int): number of bootstrap replicates; 0 for no interval.
     seed (int): random seed of the bootstrap.
-    patients (Optional[int]): number of patients, if a row can have several.
+    patients (Optional[int]): number of patients, if a row contains several; None for one patient per row.
     RETURNS (Rate): the estimate.
     """
     total = Tally(*(int(count) for count in counts.sum(axis=0)))
@@ -97,8 +97,8 @@ def _rates(totals: NDArray[np.int64]) -> Floats:
 
 
 def _correct(observed: Floats, chance: Floats | float, shared: Floats | float) -> Floats:
-    """Subtract chance hits. If leaks and chance cannot be told apart, because every patient has the identifier,
-    subtract nothing.
+    """Correct observed shares of hits for hits by chance. If leaks and chance hits cannot be told apart, because every
+    patient has the identifier, the observed share is returned.
     """
     below = np.broadcast_to(1 - chance - (1 - observed) * shared, np.shape(observed))
     told = below > 1e-9
@@ -122,7 +122,9 @@ _UNITS = 10_000
 
 
 class FacetTotals:
-    """Counts by facet and patient, in bounded memory: in a large audit several patients share a row of counts.
+    """Sums the counts of an audit by facet (a subset of the hits, see `Facet`) and patient, in bounded memory.
+
+    With more than 10,000 patients, several of them share a row of counts.
 
     patients (int): number of patients.
     """
@@ -135,14 +137,14 @@ class FacetTotals:
         self._seen: dict[Facet, bytearray] = {}
 
     def __len__(self) -> int:
-        """Return the number of facets."""
+        """Return the number of facets that have counts."""
         return len(self._counts)
 
     def add(self, patient: int, counts: Mapping[Facet, Tally]) -> None:
-        """Add the counts of a note.
+        """Add the counts of a note to those of its patient.
 
-        patient (int): number of its patient, from 0.
-        counts (Mapping[Facet, Tally]): its counts.
+        patient (int): number of the patient, from 0.
+        counts (Mapping[Facet, Tally]): counts of the note by facet.
         """
         for facet, tally in counts.items():
             if facet not in self._counts:
@@ -153,7 +155,7 @@ class FacetTotals:
             self._seen[facet][patient] = 1
 
     def rates(self, replicates: int, seed: int) -> dict[Facet, Rate]:
-        """Estimate the rate of each facet.
+        """Estimate the leak rate of each facet.
 
         replicates, seed (int): see `estimate`.
         RETURNS (dict[Facet, Rate]): rates by facet.

@@ -1,8 +1,8 @@
-"""Rank notes by how much is likely to leak from them, for review.
+"""Rank de-identified notes by how likely they still contain identifiers, so that the worst are reviewed first.
 
     expected leak = (1 + disagreement) × surprisal × (1 + dictionary risk)
 
-The number is only good for ranking. The share of notes that leak is estimated by `estimate` and by a sample.
+The expected leak can only rank notes; it is not a probability. `estimate` estimates the share of notes that leak.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _UNSEARCHED = "institution: "  # start of a detector's message that it had no te
 
 @dataclass(frozen=True, slots=True)
 class LeakRisk:
-    """The evidence for a leak in a note.
+    """The evidence that a note still contains identifiers.
 
     disagreement (float): sum over all spans of 1 minus the score of the most certain detector.
     surprisal (float): mean surprisal of the words outside all spans, in nats.
@@ -35,16 +35,16 @@ class LeakRisk:
 
     @property
     def expected(self) -> float:
-        """The expected leak."""
+        """The number by which notes are ranked, computed with the formula of this module; it has no unit."""
         return (1 + self.disagreement) * self.surprisal * (1 + self.dictionary)
 
 
 def assess_leak(doc: Doc, lists: Iterable[str] = ("deid/ruler",)) -> LeakRisk:
-    """Compute the leak risk of a Doc.
+    """Collect the evidence that a Doc still contains identifiers.
 
-    doc (Doc): a Doc that was scored and merged.
+    doc (Doc): Doc that was processed by ``deid_merge`` and ``deid_surprisal``.
     lists (Iterable[str]): span groups of the detectors that use lists and dictionaries.
-    RETURNS (LeakRisk): the three numbers.
+    RETURNS (LeakRisk): disagreement, surprisal and dictionary risk.
     RAISES: NotDeidentified (D502) if the Doc was not merged or not scored.
     """
     if MERGED not in doc.spans or SCORES not in doc.user_data:
@@ -54,7 +54,7 @@ def assess_leak(doc: Doc, lists: Iterable[str] = ("deid/ruler",)) -> LeakRisk:
 
 
 def _surprisal(doc: Doc) -> float:
-    """Compute the mean surprisal of the words outside all entities."""
+    """Compute the mean surprisal of the words outside all entities, in nats; 0 if there are none."""
     record = doc.user_data[SCORES]
     held = np.zeros(len(doc.text), dtype=np.bool_)
     for ent in doc.ents:
@@ -65,7 +65,7 @@ def _surprisal(doc: Doc) -> float:
 
 
 def _dictionary_risk(doc: Doc, lists: Iterable[str]) -> float:
-    """Count dictionary matches that were released, and missing dictionaries."""
+    """Count the dictionary matches that were released, plus 1 if the patient's dictionary was missing."""
     recovered = {i for span in doc.spans.get(RECOVERED, ()) for i in range(span.start, span.end)}
     released = sum(not recovered.isdisjoint(range(s.start, s.end)) for key in lists for s in doc.spans[key])
     used = [str(doc.spans[key].attrs.get("dictionaries", "")) for key in lists]
@@ -75,10 +75,10 @@ def _dictionary_risk(doc: Doc, lists: Iterable[str]) -> float:
 def order_by_leak(docs: Iterable[Doc], lists: Iterable[str] = ("deid/ruler",)) -> list[int]:
     """Rank notes by expected leak, highest first.
 
-    docs (Iterable[Doc]): see `assess_leak`.
-    lists (Iterable[str]): see `assess_leak`.
-    RETURNS (list[int]): indices of the Docs.
-    RAISES: NotDeidentified, see `assess_leak`.
+    docs (Iterable[Doc]): Docs as for `assess_leak`.
+    lists (Iterable[str]): span groups of the detectors that use lists and dictionaries.
+    RETURNS (list[int]): indices of the Docs in the order of the ranking.
+    RAISES: NotDeidentified (D502) if a Doc was not merged or not scored.
     """
     lists = tuple(lists)
     expected = [assess_leak(doc, lists).expected for doc in docs]

@@ -31,7 +31,9 @@ _PANELS = 2_000  # maximum number of panels; later groups use the panel of all p
 
 
 class PatientPanels:
-    """A random selection of the patients of each group of notes, which does not depend on the order of the notes.
+    """Keeps a random selection of patients for each group of notes, from which control patients are drawn.
+
+    The selection depends on the seed and the patient ids, not on the order of the notes.
 
     seed (int): random seed.
     """
@@ -42,10 +44,10 @@ class PatientPanels:
         self._all = _Panel()
 
     def add(self, group: Hashable, patient: str) -> None:
-        """Add a patient.
+        """Add a patient to the selection of a group.
 
         group (Hashable): a group in which the patient has a note.
-        patient (str): the id.
+        patient (str): id of the patient.
         """
         data = f"{self._seed}/{patient}".encode("utf-8", "surrogatepass")
         order = int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
@@ -56,8 +58,8 @@ class PatientPanels:
     def draw(self, group: Hashable, own: str, count: int, rng: Random) -> tuple[str, ...]:
         """Draw other patients from a group, or from all patients if the group is too small.
 
-        group (Hashable): the group.
-        own (str): the patient to leave out.
+        group (Hashable): group of the note to search.
+        own (str): id of its own patient, who is not drawn.
         count (int): number of patients.
         rng (Random): random number generator.
         RETURNS (tuple[str, ...]): the patients; fewer if there are not enough.
@@ -67,7 +69,7 @@ class PatientPanels:
 
 
 class _Panel:
-    """The first patients in the random order of the seed."""
+    """A random selection of at most `_SIZE` patients: those with the smallest hashes."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, str]] = []  # heap with the last patient on top
@@ -75,11 +77,11 @@ class _Panel:
         self._sorted: list[str] | None = None
 
     def __len__(self) -> int:
-        """Return the number of patients."""
+        """Return the number of selected patients."""
         return len(self._heap)
 
     def add(self, order: int, patient: str) -> None:
-        """Keep a patient if it is among the first."""
+        """Select a patient if its hash `order` is among the smallest."""
         if patient in self._known:
             return
         self._sorted = None
@@ -90,17 +92,17 @@ class _Panel:
             self._known.remove(heapq.heappushpop(self._heap, (-order, patient))[1])
 
     def patients(self) -> list[str]:
-        """Return the patients, sorted."""
+        """Return the selected patients, sorted by id."""
         if self._sorted is None:
             self._sorted = sorted(patient for _, patient in self._heap)
         return self._sorted
 
 
 def draw_other_patients(patients: list[str], own: str, count: int, rng: Random) -> tuple[str, ...]:
-    """Draw other patients without replacement.
+    """Draw patients other than a given one, without replacement.
 
-    patients (list[str]): all patients.
-    own (str): the patient to leave out.
+    patients (list[str]): ids to draw from.
+    own (str): id that is not drawn.
     count (int): number of patients.
     rng (Random): random number generator.
     RETURNS (tuple[str, ...]): the patients; fewer if there are not enough.
@@ -114,12 +116,12 @@ _NONE = {"type": "untyped"}
 
 
 class NoteReader:
-    """Reads a table of notes twice: once for the patients, once for the notes.
+    """Reads a table of notes twice: first to find the patients and draw control patients, then to read the notes.
 
-    source (NoteSource): the notes.
-    columns (Columns): its columns; note id and note type may be "".
+    source (NoteSource): table of notes.
+    columns (Columns): names of its columns; those of note id and note type may be "".
     by (Sequence[str]): further columns to group notes by.
-    draws, seed (int): see `AuditSettings`.
+    draws, seed (int): number of control patients per note, and random seed; see `AuditSettings`.
     RAISES: InputError (D741) for a missing column.
     """
 
@@ -138,8 +140,8 @@ class NoteReader:
     def find_patients(self, knows: Callable[[str], bool]) -> None:
         """First pass: number the patients that can be searched for, and select the control patients.
 
-        knows (Callable): whether the patient index has a patient.
-        RAISES: InputError (D761) for too many groups.
+        knows (Callable): returns whether the patient index contains a patient id.
+        RAISES: InputError (D761) if a group column has too many values.
         """
         known: dict[str, bool] = {}
         asked = [name for name in dict.fromkeys((self._columns.patient_id, *self._groups.values())) if name]
@@ -155,7 +157,7 @@ class NoteReader:
     def read(self) -> Iterator[tuple[Note, str | None]]:
         """Second pass: yield the notes that can be searched, with their ids. The others are counted in `skipped`.
 
-        RAISES: InputError for a text that is not a string (D742), or too many groups (D761).
+        RAISES: InputError for a text that is not a string (D742), or a group column with too many values (D761).
         """
         for row, values in enumerate(self._source.scan(self._asked), start=1):
             given = dict(zip(self._asked, values, strict=True))
@@ -176,7 +178,7 @@ class NoteReader:
             yield Note(row, patient, facets, text, self._panels.draw(facets, patient, self._draws, rng)), note_id
 
     def _facets(self, given: Mapping[str, Any]) -> tuple[Facet, ...]:
-        """Return the groups of a note. RAISES: InputError (D761) for too many groups."""
+        """Return the groups of a note. RAISES: InputError (D761) if a group column has too many values."""
         facets = tuple(
             Facet(name, as_id(given.get(column)) or _NONE.get(name, "none")) for name, column in self._groups.items()
         )
@@ -194,7 +196,7 @@ class AuditSettings:
 
     draws (int): number of other patients that each note is searched for, to estimate chance hits.
     fuzzy (bool): whether to search for misspelt names.
-    seed (int): random seed.
+    seed (int): random seed of the control patients and of the bootstrap.
     bootstrap (int): number of bootstrap replicates.
     n_process (int): number of processes.
     by (tuple[str, ...]): columns to group notes by, in addition to their type.
@@ -210,10 +212,10 @@ class AuditSettings:
 
 @dataclass(slots=True)
 class Audit:
-    """The result of an audit: counts and rates, no text.
+    """The result of an audit: counts and leak rates, without text.
 
-    settings (AuditSettings): its settings.
-    rates (dict[Facet, Rate]): rates by facet.
+    settings (AuditSettings): settings of the audit.
+    rates (dict[Facet, Rate]): leak rates by facet, a subset of the hits such as those of one note type.
     notes (int): number of all notes.
     skipped (Counter): notes that could not be audited, by reason.
     patients (int): number of patients of the audited notes.
@@ -226,7 +228,7 @@ class Audit:
     patients: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: the rates by facet, those with most notes first."""
+        """Return the result as plain values for JSON, with the facets that have most notes first."""
         by: dict[str, dict[str, Any]] = {}
         for facet, rate in sorted(self.rates.items(), key=lambda item: (item[0].by, -item[1].notes, item[0].name)):
             by.setdefault(facet.by, {})[facet.name] = rate.as_dict()
@@ -243,14 +245,14 @@ def run_audit(
     settings: AuditSettings,
     take: Callable[[NoteHits, str | None, str], None] = lambda found, note_id, text: None,
 ) -> Audit:
-    """Search de-identified notes for identifiers of their own patients.
+    """Search de-identified notes for identifiers of their own patients and estimate leak rates.
 
-    source (NoteSource): the notes.
-    columns (Columns): its columns; note id and note type may be "".
-    store (Path): folder of the dictionaries.
-    settings (AuditSettings): the settings.
-    take (Callable): called for every note with a hit, with the result, the note id and the text.
-    RETURNS (Audit): counts and rates.
+    source (NoteSource): table of notes.
+    columns (Columns): names of its columns; those of note id and note type may be "".
+    store (Path): folder of the dictionaries, with the patient index.
+    settings (AuditSettings): settings of the audit.
+    take (Callable): called for every note with a hit, with the hits, the note id (None if unknown) and the text.
+    RETURNS (Audit): counts and leak rates.
     RAISES: InputError for a missing column (D741), a text that is not a string (D742), no note that can be audited
         (D760), or a group column that contains ids (D761).
     """
@@ -276,7 +278,7 @@ _Searching = Callable[[Iterator[_Item]], Iterator[tuple[_Item, NoteHits]]]
 
 
 def _searching(searcher: Searcher, n_process: int, stack: ExitStack) -> _Searching:
-    """Create the function that searches notes, in this process or in several."""
+    """Return a function that searches notes, in this process or in `n_process` worker processes."""
     if n_process == 1:
         return lambda items: ((item, searcher.search(item[0])) for item in items)
     pool = stack.enter_context(get_context("spawn").Pool(n_process, _start, (searcher,)))
@@ -296,7 +298,7 @@ _searcher: Searcher | None = None
 
 
 def _start(searcher: Searcher) -> None:
-    """Create the searcher of a worker process, which ends with the audit."""
+    """Initialize a worker process: keep its searcher, and end the process when its parent ends."""
     global _searcher
     follow_parent()
     _searcher = searcher
@@ -314,7 +316,7 @@ _WIDTH = 36
 
 
 def format_audit(report: Mapping[str, Any]) -> str:
-    """Format an audit as a table.
+    """Format the result of an audit as plain text tables, one per kind of facet.
 
     report (Mapping): the result of `Audit.as_dict`.
     RETURNS (str): lines of text.
@@ -341,5 +343,5 @@ def _cut(name: str) -> str:
 
 
 def _ends(ends: Sequence[float] | None) -> str:
-    """Format an interval."""
+    """Format an interval in brackets; return "" if there is none."""
     return f"[{ends[0]:.4f}, {ends[1]:.4f}]" if ends else ""

@@ -5,8 +5,9 @@ A note is searched in four ways: for terms of the patient index ("exact"); for t
 for misspelt names ("fuzzy"); and for names that are also words, such as "May" and "Iglesias", if they are capitalised
 inside a sentence ("doubtful"). A hit that overlaps a hit of an earlier search is the same leak.
 
-Hits are counted by facet: all of them, those of one EHR column, one label or one form, or all hits in the notes of one
-type, ward or other group. A note counts for a facet only if its patient has an identifier in that facet.
+Hits are counted by facet. A facet is a subset of the hits: all of them, those of one EHR column, one label or one
+form, or all hits in the notes of one type, ward or other group. A note counts for a facet only if its patient has an
+identifier in that facet.
 """
 
 from bisect import bisect_left
@@ -28,11 +29,11 @@ FORMS = ("exact", "split", "fuzzy", "doubtful")
 
 
 class Hit(NamedTuple):
-    """One identifier in one note: its place and kind, not its text.
+    """An identifier that was found in a note: its position and kind, without its text.
 
-    start, end (int): characters of the note, end exclusive.
+    start, end (int): character offsets in the note, end exclusive.
     label (str): canonical label.
-    rule (str): "table.column".
+    rule (str): source of the identifier, "table.column" of the EHR.
     form (str): "exact" for a term of the index, "split" for one that is broken up in the note, "fuzzy" for a misspelt
         one, "doubtful" for a name that may be an ordinary word.
     """
@@ -45,10 +46,11 @@ class Hit(NamedTuple):
 
 
 class Facet(NamedTuple):
-    """A subset of the hits.
+    """A subset of the hits for which a leak rate is estimated.
 
-    by (str): "all", "type", "source", "kind", "form" or "column:NAME".
-    name (str): the value.
+    by (str): criterion of the subset: "all", "type" (note type), "source" (EHR column), "kind" (label), "form" or
+        "column:NAME" (column of the note table).
+    name (str): value of the criterion, such as the name of a note type.
     """
 
     by: str
@@ -59,10 +61,10 @@ ALL = Facet("all", "all")
 
 
 class Tally(NamedTuple):
-    """Counts of a note, a patient or all patients.
+    """Counts of one facet, for a note, a patient or all patients.
 
-    notes (int): notes that could contain such an identifier.
-    hits (int): notes that contain one.
+    notes (int): notes whose patient has an identifier in the facet.
+    hits (int): notes that contain such an identifier of their patient.
     draws (int): searches of these notes for other patients.
     others (int): searches for other patients that found something.
     hit_draws (int): searches for other patients in notes with a hit.
@@ -81,7 +83,7 @@ class SearchResult(NamedTuple):
     """The result of searching a note for one patient.
 
     hits (Sequence[Hit]): what was found.
-    facets (frozenset[Facet]): sources and kinds of all terms of the patient.
+    facets (frozenset[Facet]): the facets in which the patient has identifiers, by source and by kind.
     """
 
     hits: Sequence[Hit]
@@ -92,11 +94,11 @@ _FIELDS = {"source": "rule", "kind": "label", "form": "form"}
 
 
 def count_note(groups: Sequence[Facet], own: SearchResult, others: Sequence[SearchResult]) -> dict[Facet, Tally]:
-    """Count a note in all its facets.
+    """Count the hits of a note in every facet in which its patient has identifiers.
 
     groups (Sequence[Facet]): note type and other groups of the note.
-    own (SearchResult): of its own patient.
-    others (Sequence[SearchResult]): of randomly drawn patients.
+    own (SearchResult): result of the search for its own patient.
+    others (Sequence[SearchResult]): results of the searches for randomly drawn patients.
     RETURNS (dict[Facet, Tally]): counts by facet, without facets for which the note does not count.
     """
     whole = [ALL, *groups]
@@ -117,7 +119,7 @@ def _count(facet: Facet, own: SearchResult, others: Sequence[SearchResult]) -> T
 
 
 def _places(facet: Facet, search: SearchResult) -> set[tuple[int, int]]:
-    """Return the positions of the hits in a facet."""
+    """Return the (start, end) offsets of the hits that belong to a facet."""
     if not search.hits:
         return set()
     if (field := _FIELDS.get(facet.by)) is None:
@@ -130,10 +132,10 @@ _STARTS = frozenset(".!?\n\r-–—*•>")  # characters before the first word o
 
 
 class AmbiguousNames:
-    """The names of one patient that are also words, and therefore count only in the context of a name.
+    """Finds those names of one patient that are also words, such as "May", if they are probably used as names.
 
-    A de-identifier must not redact every "may", but an audit can count them: it considers those with a capital inside
-    a sentence. Ordinary words among them are found for other patients as well and are subtracted as chance hits.
+    A match is counted if it is capitalized inside a sentence. Ordinary words among them are found for other patients
+    as well and are subtracted as chance hits.
 
     entries (Iterable[LocalEntry]): all entries of the patient.
     """
@@ -145,8 +147,8 @@ class AmbiguousNames:
     def find(self, text: str, folded: Normalised) -> list[Match]:
         """Find the names that are capitalised in the middle of a sentence.
 
-        text (str): the original.
-        folded (Normalised): the same text, normalised.
+        text (str): the note.
+        folded (Normalised): the same note, normalised.
         RETURNS (list[Match]): the matches, with or without the context of a name.
         """
         return [match for match in self._terms.find(text, folded) if _is_marked(text, match.start)]
@@ -166,10 +168,10 @@ _GAP = 8  # maximal number of characters of the note between two letters
 
 
 class CompactTerm(NamedTuple):
-    """The letters and digits of a term.
+    """A term reduced to its letters and digits, to find it where it is broken up.
 
-    letters (str): the letters and digits.
-    tags (Sequence[tuple[str, str]]): labels and rules of the term.
+    letters (str): letters and digits of the term, normalised.
+    tags (Sequence[tuple[str, str]]): (label, rule) of each dictionary entry with this term.
     """
 
     letters: str
@@ -191,10 +193,10 @@ def compact_terms(entries: Iterable[LocalEntry]) -> list[CompactTerm]:
 
 
 class CompactText:
-    """The letters and digits of a text, to find terms that are broken up. A match must start and end at word edges,
-    and may not contain a gap wider than a line break with indentation.
+    """A text reduced to its letters and digits, to find terms that are broken up. A match must start and end at word
+    edges, and must not contain a gap wider than a line break with indentation.
 
-    folded (Normalised): the text.
+    folded (Normalised): the normalised text.
     """
 
     def __init__(self, folded: Normalised) -> None:
@@ -206,7 +208,7 @@ class CompactText:
         self._wide = np.flatnonzero(np.diff(folded.origin.take(self._places)) > _GAP + 1)
 
     def find(self, terms: Iterable[CompactTerm]) -> list[Match]:
-        """Find terms.
+        """Find terms by comparing letters and digits only.
 
         terms (Iterable[CompactTerm]): terms of one patient.
         RETURNS (list[Match]): the matches, including terms that are not broken up.
@@ -225,7 +227,7 @@ class CompactText:
         return [Match(start, end, label, rule) for i, start, end in spans for label, rule in stretches[i][2].tags]
 
     def _starts(self, letters: str) -> Iterator[int]:
-        """Yield the positions of a string."""
+        """Yield all positions of a string among the letters and digits, overlapping ones included."""
         start = self._text.find(letters)
         while start >= 0:
             yield start
@@ -238,11 +240,11 @@ _KEPT = 2_000  # patients whose terms are cached, about 100 KB each
 class Note(NamedTuple):
     """A de-identified note to search.
 
-    row (int): its row in the table.
-    patient (str): its patient.
-    groups (tuple[Facet, ...]): its type and other groups.
-    text (str): the note.
-    others (tuple[str, ...]): other patients to search it for.
+    row (int): its row in the table, from 1.
+    patient (str): id of its patient.
+    groups (tuple[Facet, ...]): its note type and other groups.
+    text (str): text of the note.
+    others (tuple[str, ...]): ids of other patients to search it for, as a control.
     """
 
     row: int
@@ -259,8 +261,8 @@ class Note(NamedTuple):
 class NoteHits(NamedTuple):
     """The result of searching a note.
 
-    row (int): the row of the note.
-    hits (tuple[Hit, ...]): identifiers of its own patient.
+    row (int): row of the note in the table.
+    hits (tuple[Hit, ...]): the identifiers of its own patient that were found.
     counts (dict[Facet, Tally]): counts by facet.
     """
 
@@ -289,9 +291,9 @@ class _Text(NamedTuple):
 
 
 class Searcher:
-    """Searches notes with the patient index.
+    """Searches notes for the identifiers of patients in the patient index. Can be pickled for worker processes.
 
-    folder (Path): folder of the dictionaries. Only the folder is pickled.
+    folder (Path): folder of the dictionaries; each process opens it itself.
     fuzzy (bool): whether to search for misspelt names.
     """
 
@@ -301,15 +303,15 @@ class Searcher:
         self._patient = lru_cache(_KEPT)(self._read)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the folder and the setting."""
+        """Pickle only the folder and the setting, from which the searcher is created again."""
         return Searcher, (self._folder, self._fuzzy)
 
     def knows(self, patient: str) -> bool:
-        """Test whether the patient index has terms of a patient."""
+        """Test whether the patient index contains a patient."""
         return patient in self._store.patients
 
     def search(self, note: Note) -> NoteHits:
-        """Search a note for its own patient and for the other patients that it names.
+        """Search a note for identifiers of its own patient and of the patients in `note.others`.
 
         note (Note): the note; its patient must be in the index.
         RETURNS (NoteHits): hits and counts.
@@ -320,7 +322,7 @@ class Searcher:
         return NoteHits(note.row, tuple(own.hits), count_note(note.groups, own, others))
 
     def _read(self, patient: str) -> _Patient:
-        """Read the terms of a patient."""
+        """Read the terms of a patient from the index and prepare them for the four searches."""
         terms = self._store.patients.find(patient) or PatientTerms(())
         entries = tuple(terms.entries)
         facets = {facet for e in entries for facet in (Facet("source", e.rule), Facet("kind", e.label))}
@@ -329,7 +331,7 @@ class Searcher:
         )
 
     def _find(self, text: _Text, patient: _Patient) -> SearchResult:
-        """Search a note for one patient."""
+        """Search a note in all four ways for the identifiers of one patient."""
         hits = [Hit(*match, "exact") for match in patient.terms.find(text.text, text.folded)]
         hits += _drop_covered((Hit(*match, "split") for match in text.tight.find(patient.tight)), hits)
         if self._fuzzy:

@@ -1,4 +1,4 @@
-"""Reading open corpora: .txt, .jsonl and .csv files, uncompressed or compressed (.gz, .bz2, .xz), and folders of them.
+"""Read texts from open corpora: .txt, .jsonl and .csv files, also compressed (.gz, .bz2, .xz), and folders of them.
 
 Files are read as a stream. A row that cannot be used is skipped and counted; a file without any usable row is an
 error, because then a setting is wrong.
@@ -24,7 +24,7 @@ Row = tuple[int, dict[str, str]]
 
 
 class CorpusReader:
-    """Reads corpora and counts what it skips.
+    """Reads the texts of corpora as a stream, and counts the rows and files that it skips.
 
     fields (Sequence[str]): keys of JSONL rows and columns of CSV files to read; the first one contains the text.
     skipped (Counter[str]): reason → number of skipped rows or files.
@@ -37,10 +37,10 @@ class CorpusReader:
         self.rows = 0
 
     def texts(self, paths: Sequence[Path]) -> Iterator[str]:
-        """Read the texts of files and folders.
+        """Read the texts of files and folders, without their other fields.
 
         paths (Sequence[Path]): files and folders.
-        YIELDS (str): a text: a line of a .txt file, or the text field of a row.
+        YIELDS (str): each line of a .txt file, and the text field of each row of a .jsonl or .csv file.
         RAISES: InputError as `read`.
         """
         for path in paths:
@@ -51,7 +51,7 @@ class CorpusReader:
         """Read the rows of a file or a folder.
 
         path (Path): the file or folder.
-        YIELDS (Row): row number, and its fields. A line of a .txt file has only the first field.
+        YIELDS (Row): row number from 1, and field → value. A line of a .txt file has only the first field.
         RAISES: InputError (D707) if the path does not exist, or is damaged or without usable rows.
         """
         if not path.is_dir():
@@ -66,7 +66,7 @@ class CorpusReader:
             yield from self._file(file)
 
     def _file(self, path: Path) -> Iterator[Row]:
-        """Yield the rows of a file."""
+        """Yield the rows of a file. RAISES: InputError (D707) if it is damaged or has no usable row."""
         readers = {".txt": self._lines, ".jsonl": self._jsonl, ".csv": self._csv}
         if _kind(path) not in readers:
             raise InputError(Errors.D707.format(path=path, reason=f"not one of {', '.join(SUFFIXES)}"))
@@ -84,7 +84,7 @@ class CorpusReader:
             raise InputError(Errors.D707.format(path=path, reason="no row can be used (wrong encoding or field?)"))
 
     def _decoded(self, file: BinaryIO) -> Iterator[tuple[int, str]]:
-        """Yield the lines that are valid UTF-8."""
+        """Yield number and text of the lines of a file, skipping those that are not valid UTF-8."""
         number = 0
         while line := file.readline(_LONGEST):
             number += 1
@@ -94,13 +94,13 @@ class CorpusReader:
                 self.skipped["not UTF-8"] += 1
 
     def _lines(self, file: BinaryIO, path: Path) -> Iterator[Row]:
-        """Yield the lines of a text file."""
+        """Yield the lines of a text file that are not blank."""
         for number, line in self._decoded(file):
             if line.strip():
                 yield number, {self.fields[0]: line}
 
     def _jsonl(self, file: BinaryIO, path: Path) -> Iterator[Row]:
-        """Yield the objects of a JSONL file."""
+        """Yield the chosen fields of the objects in a JSONL file."""
         for number, line in self._decoded(file):
             try:
                 values = json.loads(line) if line.strip() else {}
@@ -112,7 +112,7 @@ class CorpusReader:
                 yield from self._chosen(number, values)
 
     def _csv(self, file: BinaryIO, path: Path) -> Iterator[Row]:
-        """Yield the rows of a CSV file with a header."""
+        """Yield the chosen columns of the rows in a CSV file with a header."""
         reader = csv.DictReader(line for _, line in self._decoded(file))
         if not set(self.fields) <= set(reader.fieldnames or ()):
             raise InputError(Errors.D701.format(path=path, row=1, reason=f"no column '{self._missing(reader)}'"))
@@ -127,7 +127,7 @@ class CorpusReader:
             yield from self._chosen(reader.line_num, values)
 
     def _chosen(self, number: int, values: dict[str, Any]) -> Iterator[Row]:
-        """Yield the row with its chosen fields, unless one is missing or empty."""
+        """Yield a row with the chosen fields only, or skip it if one of them is missing or empty."""
         chosen = {field: values.get(field) for field in self.fields}
         if all(isinstance(value, str | int) and str(value).strip() for value in chosen.values()):
             yield number, {field: str(value) for field, value in chosen.items()}
@@ -140,7 +140,7 @@ class CorpusReader:
 
 
 def _kind(path: Path) -> str:
-    """Return the suffix of the format, without that of the compression."""
+    """Return the suffix of a file that names its format, such as ".csv" of "a.csv.gz"."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in _OPENERS:
         suffixes.pop()

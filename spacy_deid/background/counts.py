@@ -1,9 +1,9 @@
-"""Counts of phrases in a background corpus: frequent phrases are no evidence of a person or a place.
+"""Count phrases in a background corpus, to recognize phrases that are too common to identify a person or a place.
 
-"Primary Care", "Max" and "Will" occur in the tables of a hospital and everywhere else. The counts are of n-grams of
-folded words within one stretch of text (without a comma, line end or similar mark in between). A phrase is a 64-bit
-hash while it is counted and a shorter one in a file, so memory is 16 bytes per phrase and a file about 3; the
-probability that an unknown phrase is taken for a counted one is at most `FALSE_HIT`.
+"Primary Care", "Max" and "Will" are names in the tables of a hospital but also occur in any other text. A phrase is an
+n-gram of words in normal form without a comma, line end or similar mark in between. It is stored as a 64-bit hash
+while phrases are counted, and as a shorter hash in a file, so that it takes 16 bytes in memory and about 3 in a file.
+The probability that an unknown phrase is mistaken for a counted one is at most `FALSE_HIT`.
 
 If there are more phrases than the limit, the rarest are dropped: all with the smallest counts, until half are left. So
 a count is never too high (except for hash collisions), and too low by at most `PhraseCounts.error`, the sum of the
@@ -42,7 +42,7 @@ Counts = NDArray[np.int64]
 
 
 class _Table(NamedTuple):
-    """Sorted keys and their counts."""
+    """Sorted hashes of phrases and the count of each."""
 
     keys: Keys
     counts: Counts
@@ -52,13 +52,13 @@ _EMPTY = _Table(np.empty(0, np.uint64), np.empty(0, np.int64))
 
 
 class PhraseCounts:
-    """Phrases with their frequencies in a corpus.
+    """How often each phrase occurs in a corpus. Phrases are stored as hashes and cannot be listed.
 
     total (int): number of words in the corpus.
     texts (int): number of texts in the corpus.
     max_words (int): maximum number of words per phrase.
     error (int): maximum error of a count, which can only be too low.
-    bits (int): bits of a key; 64 while counting.
+    bits (int): number of bits of a stored hash; 64 while counting.
     manifest (dict): description of the corpus.
     """
 
@@ -72,13 +72,14 @@ class PhraseCounts:
         self._table = _EMPTY
 
     def __len__(self) -> int:
-        """Return the number of phrases."""
+        """Return the number of phrases that have a count."""
         return len(self._table.keys)
 
     def count(self, phrase: str) -> int:
         """Return the frequency of a phrase.
 
-        phrase (str): any words, folded or not. Of a phrase longer than `max_words`, the rarest part is counted.
+        phrase (str): one or more words in any case. For a phrase longer than `max_words`, the count of its rarest part
+            of `max_words` words is returned.
         RETURNS (int): the count; 0 if the phrase did not occur or was too rare to keep.
         """
         words = [_word_key(word) for word in _WORD.findall(normal_form(phrase))]
@@ -101,8 +102,9 @@ class PhraseCounts:
         return 1e6 * self.count(phrase) / self.total if self.total else 0.0
 
     def keep(self, most: int) -> None:
-        """Keep the most frequent phrases (all or none of those with the same count), and add the counts of the others
-        to `error`.
+        """Keep the most frequent phrases and drop the others, to limit memory.
+
+        Of phrases with the same count, all or none are dropped. `error` increases by the highest dropped count.
 
         most (int): maximum number of phrases to keep.
         """
@@ -114,9 +116,9 @@ class PhraseCounts:
         self.error += floor
 
     def add(self, words: Keys) -> None:
-        """Count the phrases in words.
+        """Add the phrases in a sequence of words to the counts.
 
-        words (Keys): hashes of words, 0 between stretches.
+        words (Keys): hashes of the words, with 0 where a phrase must not continue.
         """
         grams = [_join(words, size) for size in range(1, self.max_words + 1)]
         self.total += int(np.count_nonzero(words))
@@ -124,7 +126,7 @@ class PhraseCounts:
         self._table = _merge(self._table, _Table(keys, counts.astype(np.int64)))
 
     def to_bytes(self) -> bytes:
-        """Serialize the counts. Keys are shortened as far as `FALSE_HIT` allows.
+        """Serialize the counts. Hashes are shortened as far as `FALSE_HIT` allows.
 
         RETURNS (bytes): compressed msgpack without readable phrases. The count of a guessed phrase can be queried.
         """
@@ -141,7 +143,7 @@ class PhraseCounts:
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "counts") -> "PhraseCounts":
-        """Deserialize counts.
+        """Create counts from bytes that `to_bytes` returned.
 
         data (bytes): output of `to_bytes`.
         name (str): name of the counts for error messages.
@@ -186,7 +188,7 @@ def count_phrases(texts: Iterable[str], max_words: int = 3, limit: int = 20_000_
 
     texts (Iterable[str]): the texts, which are not kept.
     max_words (int): maximum number of words per phrase.
-    limit (int): maximum number of phrases in memory, 16 bytes each, and three times that during a merge.
+    limit (int): maximum number of phrases in memory. Each takes 16 bytes, and three times that during a merge.
     RETURNS (PhraseCounts): the counts; `PhraseCounts.error` is their maximum error.
     """
     counts = PhraseCounts(max_words)
@@ -203,10 +205,11 @@ def count_phrases(texts: Iterable[str], max_words: int = 3, limit: int = 20_000_
 
 
 def stretches(text: str) -> Iterator[list[str]]:
-    """Split a text into stretches that phrases do not cross.
+    """Split a text at punctuation and line ends into stretches of words. A phrase lies within one stretch.
 
     text (str): a text.
-    YIELDS (list[str]): folded words. A full stop after a short word does not end a stretch: "St. Mary".
+    YIELDS (list[str]): the words of a stretch in normal form. A full stop after a short word does not end a stretch:
+        "St. Mary".
     """
     for piece in _BREAK.split(text):
         if words := _WORD.findall(normal_form(piece)):
@@ -215,11 +218,11 @@ def stretches(text: str) -> Iterator[list[str]]:
 
 @cache
 def load_background(lang: str) -> PhraseCounts:
-    """Load the counts of open text that ship for a language.
+    """Load the counts of open text in a language that are included in the package.
 
     lang (str): ISO 639-1 code.
     RETURNS (PhraseCounts): the counts.
-    RAISES: ConfigError (D706) if none ship.
+    RAISES: ConfigError (D706) if the package has no counts for the language.
     """
     if lang not in (known := background_languages()):
         raise ConfigError(Errors.D706.format(lang=lang, known=", ".join(known)))
@@ -227,7 +230,7 @@ def load_background(lang: str) -> PhraseCounts:
 
 
 def background_languages() -> list[str]:
-    """List the languages that counts ship for.
+    """List the languages for which the package includes counts.
 
     RETURNS (list[str]): ISO 639-1 codes, sorted.
     """
@@ -235,7 +238,7 @@ def background_languages() -> list[str]:
 
 
 def _flush(counts: PhraseCounts, buffer: list[int], limit: int) -> None:
-    """Count the buffered words, and drop rare phrases if there are too many."""
+    """Add the phrases of the buffered words to the counts, and drop rare phrases if there are more than `limit`."""
     if buffer:
         counts.add(np.array(buffer, np.uint64))
         buffer.clear()
@@ -247,7 +250,7 @@ _keys: dict[str, int] = {}
 
 
 def _word_key(word: str) -> int:
-    """Return the hash of a word, never 0."""
+    """Return the 64-bit hash of a word, which is never 0: 0 marks the end of a stretch."""
     if (key := _keys.get(word)) is None:
         if len(_keys) >= _CACHED:
             _keys.clear()
@@ -256,7 +259,7 @@ def _word_key(word: str) -> int:
 
 
 def _join(words: Keys, size: int) -> Keys:
-    """Return the keys of all n-grams; 0 for those that cross the end of a stretch."""
+    """Return the hashes of all phrases of `size` words; 0 for those that cross the end of a stretch."""
     length = max(len(words) - size + 1, 0)
     keys = words[:length].copy()
     for i in range(1, size):
@@ -267,7 +270,7 @@ def _join(words: Keys, size: int) -> Keys:
 
 
 def _mix(keys: Keys) -> Keys:
-    """Mix keys so that the order of words matters (finalizer of SplitMix64, Steele et al. 2014)."""
+    """Mix the bits of hashes, so that the order of words matters (finalizer of SplitMix64, Steele et al. 2014)."""
     keys = keys + np.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -275,7 +278,7 @@ def _mix(keys: Keys) -> Keys:
 
 
 def _merge(first: _Table, second: _Table) -> _Table:
-    """Add two tables."""
+    """Merge two tables, adding the counts of equal hashes."""
     keys = np.concatenate([first.keys, second.keys])
     counts = np.concatenate([first.counts, second.counts])
     order = np.argsort(keys, kind="stable")
@@ -285,7 +288,7 @@ def _merge(first: _Table, second: _Table) -> _Table:
 
 
 def _pack(values: Keys) -> bytes:
-    """Compress numbers by grouping bytes of the same position."""
+    """Compress 64-bit numbers with LZMA, after grouping the bytes at the same position of each number."""
     return lzma.compress(values.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes(), preset=9)
 
 
@@ -296,7 +299,7 @@ def _unpack(data: bytes) -> Keys:
 
 
 LIMIT = 5.0
-"""Occurrences in a million words above which a phrase is ambiguous."""
+"""Occurrences per million words above which a phrase is ambiguous: too common to identify anybody by itself."""
 
 _NAME_BONUS = 5.0
 _WORD_BONUS = 0.1
@@ -305,11 +308,11 @@ _KEPT = 50_000  # words whose answers are kept
 
 
 class Ambiguity:
-    """Decides which phrases of a language are ambiguous.
+    """Decides which phrases of a language are ambiguous: so common that they do not identify a person or place.
 
     counts (PhraseCounts | None): counts of a background corpus; without them only function words and short names are
         ambiguous.
-    limit (float): occurrences per million words.
+    limit (float): occurrences per million words above which a phrase is ambiguous.
     """
 
     def __init__(self, counts: PhraseCounts | None, limit: float = LIMIT) -> None:
@@ -319,21 +322,21 @@ class Ambiguity:
         self.is_weak_name = lru_cache(_KEPT)(self._is_weak_name)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without the cache, which contains words of the record."""
+        """Pickle without the caches, because they contain words of patient records."""
         return Ambiguity, (self.counts, self.limit)
 
     @classmethod
     def of(cls, lang: str, limit: float = LIMIT) -> "Ambiguity":
-        """Make it with the counts that ship for a language, if any.
+        """Create an instance with the counts that the package includes for a language, if any.
 
         lang (str): ISO 639-1 code.
-        limit (float): occurrences per million words.
-        RETURNS (Ambiguity): the result.
+        limit (float): occurrences per million words above which a phrase is ambiguous.
+        RETURNS (Ambiguity): the instance; without counts if the package has none for the language.
         """
         return cls(load_background(lang) if lang in background_languages() else None, limit)
 
     def _is_common(self, phrase: str) -> bool:
-        """Return whether a phrase is more frequent than the limit, or consists of function words."""
+        """Test whether a phrase is more frequent than the limit, or consists only of function words."""
         words = phrase.split()
         if all(word in function_words() for word in words):
             return True
@@ -342,7 +345,7 @@ class Ambiguity:
         return self.counts.per_million(phrase) > self.limit * _bonus(words)
 
     def _is_weak_name(self, form: str) -> bool:
-        """Return whether a form of a name requires the context of a name."""
+        """Test whether a form of a name is so common or short that it counts only in the context of a name."""
         words = [word.strip(".,") for word in form.split()]
         whole = [word for word in words if len(word) >= _SHORT and word not in function_words()]
         if not whole:
@@ -354,16 +357,16 @@ class Ambiguity:
 
 @cache
 def common_words(lang: str) -> Callable[[str], bool]:
-    """Return a function that tells words of a language from names and other strings, with the counts that ship.
+    """Return a function that tests whether a phrase is common in a language, and thus probably not a name.
 
-    lang (str): ISO 639-1 code; without counts of the language only function words are words.
-    RETURNS (Callable): as `Ambiguity.is_common`.
+    lang (str): ISO 639-1 code. If the package has no counts for it, only function words are common.
+    RETURNS (Callable): function that takes a phrase and returns a bool.
     """
     return Ambiguity.of(lang).is_common
 
 
 def _bonus(words: list[str]) -> float:
-    """Return the factor by which words may exceed the limit."""
+    """Return the factor by which the limit is multiplied: higher for names, lower for names that are also words."""
     if all(word in _words_as_names() for word in words):
         return _WORD_BONUS
     return _NAME_BONUS if all(word in name_words() for word in words) else 1.0
@@ -371,7 +374,7 @@ def _bonus(words: list[str]) -> float:
 
 @cache
 def _words_as_names() -> frozenset[str]:
-    """Return words of all languages that are also names, as listed for synthetic notes."""
+    """Return the names in all languages that are also words, as listed in ``synth/language.toml``."""
     settings = (language.read_toml("synth/language.toml") for language in all_languages())
     names = (setting.get("names", {}).get("words", {}) for setting in settings)
     return frozenset(normal_form(name) for groups in names for group in groups.values() for name in group)

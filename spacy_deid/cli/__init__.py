@@ -1,4 +1,4 @@
-"""The command line: ``spacy-deid`` and ``python -m spacy_deid``.
+"""Assembles the commands of ``spacy-deid``, which is also ``python -m spacy_deid``.
 
 Typer's own tracebacks are turned off, because they print local variables, which contain notes.
 """

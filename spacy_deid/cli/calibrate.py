@@ -1,4 +1,7 @@
-"""``spacy-deid calibrate``: scores and operating points of a trained pipeline, fitted on development data."""
+"""``spacy-deid calibrate``: fits the scores and operating points of a trained pipeline on development data.
+
+An operating point is a named set of thresholds, such as "high_recall".
+"""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -90,7 +93,7 @@ def calibrate(
 
 
 def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | None, Path | None, bool]) -> None:
-    """Check the options before anything is read. RAISES: ConfigError."""
+    """Check the options before anything is read. RAISES: ConfigError for options that do not go together."""
     recall, risk, risk_data, per_label = wanted
     if output.resolve() == pipeline.resolve():
         raise ConfigError(Errors.D419.format(path=output))
@@ -124,7 +127,7 @@ def _fit_points(table: Table) -> dict[str, Record]:
         warnings.simplefilter("always")
         points = fit_points(table)
     for warning in caught:
-        text = str(warning.message)  # of other libraries it could quote a note
+        text = str(warning.message)  # printed only for our own warnings; others could quote a note
         say(
             f"warning: {text}"
             if issubclass(warning.category, PointWarning)
@@ -134,7 +137,7 @@ def _fit_points(table: Table) -> dict[str, Record]:
 
 
 def _bound(sweep: Sweep, risk: float, loss: Loss, per_label: bool) -> Record:
-    """Fit a point that bounds the risk, and print the assumptions of the bound."""
+    """Fit an operating point that bounds the missed share of a note, and print the assumptions of the bound."""
     point = control_point(measure(sweep), risk, loss=loss, per_label=per_label)
     typer.echo(
         f"risk: {point['figures']['risk_bound']} on {len(sweep.gold)} documents. The bound holds only if they were "
@@ -144,7 +147,7 @@ def _bound(sweep: Sweep, risk: float, loss: Loss, per_label: bool) -> Record:
 
 
 def _fit_scores(nlp: Language, ner: Any, gold: Sequence[AnnotatedText]) -> None:
-    """Fit the probabilities, and print the calibration error before and after."""
+    """Calibrate the probabilities of the token classifier, and print the calibration error before and after."""
     references, _ = make_docs(gold, nlp.make_doc)
     stages = take_apart(nlp)
     docs = detect(nlp, (doc.text for doc in references), stages, without=[stages.classifier])

@@ -1,4 +1,4 @@
-"""Messages of the commands. They go to stderr and quote no content.
+"""Prints messages and progress of the commands to stderr, and converts exceptions to messages without note text.
 
 The message of an exception from another package may quote a note, and a traceback with local variables certainly does.
 Of such exceptions only the class and the line are printed.
@@ -27,7 +27,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Turn an exception of a command into a line on stderr and exit code 1; 130 for Ctrl-C and 143 for SIGTERM."""
+    """Convert an exception in the context to a line on stderr and exit code 1; 130 for Ctrl-C, 143 for SIGTERM."""
     code = 1
     try:
         with quiet_warnings(say):
@@ -47,7 +47,7 @@ def reporting() -> Iterator[None]:
 
 @contextmanager
 def stoppable(account: Callable[[], str]) -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C: close open files and remove incomplete ones.
+    """Treat SIGTERM in the context like Ctrl-C, so that open files are closed and incomplete ones removed.
 
     account (Callable[[], str]): returns a message that says what was done and how to continue.
     RAISES: KeyboardInterrupt or Terminated with that message.

@@ -51,7 +51,7 @@ from .rows import cut
 from .surprisal import make_blank
 
 _SUFFIXES = {"brat": (".txt", ".ann"), "i2b2": (".xml",), "cas": (".json",), "xmi": (".xmi",)}
-"""Formats with files for each note → their suffixes."""
+"""Format that writes separate files for each note → suffixes of these files."""
 
 
 @grouped
@@ -109,14 +109,14 @@ def annotate(
 
 @dataclass
 class AnnotationRun:
-    """Annotates files. A file that fails is listed in `failed`, and the run continues.
+    """Annotates files and writes the annotations. A file that fails is listed in `failed`, and the run continues.
 
     deid (Deidentifier): detects identifiers, and makes surrogates.
-    surrogates (bool): whether the released texts are annotated instead of the original texts.
+    surrogates (bool): whether to write and annotate the released texts instead of the original texts.
     encoding (str): encoding of the notes.
-    context (FileContext): the EHR context of the files.
+    context (FileContext): finds the EHR context of each file.
     batch_size, n_process (int): as in `Deidentifier.pipe`.
-    failed (list[tuple[Path, str]]): file and reason.
+    failed (list[tuple[Path, str]]): files that failed, with the reasons.
     """
 
     deid: Deidentifier
@@ -128,7 +128,7 @@ class AnnotationRun:
     failed: list[tuple[Path, str]] = field(default_factory=list)
 
     def annotate(self, jobs: Sequence[Job], bar: Any) -> Iterator[tuple[Job, AnnotatedText]]:
-        """Annotate files. YIELDS: the files that did not fail, with their annotations, in order."""
+        """Annotate files. YIELDS (tuple): each file that did not fail with its annotations, in order."""
 
         def read() -> Iterator[tuple[Job, str]]:
             for job in jobs:
@@ -151,7 +151,7 @@ class AnnotationRun:
                         self.failed.append((job.source, result.reason))
 
     def write(self, found: Iterator[tuple[Job, AnnotatedText]], output: Path, format: str, scheme: str) -> int:
-        """Write the annotations. RETURNS (int): number of notes that were written."""
+        """Write annotated notes in a format. RETURNS (int): number of notes that were written."""
         if format not in _SUFFIXES:
             documents = [document for _, document in found]
             _write_file(documents, output / f"documents.{format}", format, self.deid.nlp, scheme)
@@ -169,7 +169,7 @@ class AnnotationRun:
         return written
 
     def _annotated(self, job: Job, text: str, result: Result) -> AnnotatedText:
-        """The annotated original text or, with surrogates, the annotated released text."""
+        """Make the annotated original text or, with surrogates, the annotated released text."""
         spans = [(start, end) for start, end, _ in result.entities]
         if self.surrogates:
             text, spans = result.text, move_spans(result.edits, spans)
@@ -268,7 +268,7 @@ def synth(
     scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = "canonical",
     overwrite: Overwrite = False,
 ) -> None:
-    """Make notes with gold PHI. Existing files are not replaced, and a command that fails leaves no files."""
+    """Make synthetic notes with annotated PHI. Existing files are not replaced, and a failed command leaves none."""
     with reporting():
         one_file = format in ("jsonl", "spacy")
         if carriers is not None and authored is not None:
@@ -301,7 +301,7 @@ def synth(
 
 
 def _make_finder(pipeline: str, lang: str) -> Callable[[str], list[Entity]]:
-    """Make the function that finds identifiers in a text by a pipeline or by rules."""
+    """Make a function that finds the identifiers in a text, with a pipeline or, for "rules", with rules."""
     if pipeline == "rules":
         return make_rule_labeller(lang)
     nlp = load(pipeline)

@@ -150,12 +150,12 @@ def build_medical(
 def _open_source(
     value: str, lang: str, encoding: str, readings: dict[str, TerminologySource]
 ) -> tuple[str, Iterable[MedicalTerm]]:
-    """Open a terminology.
+    """Open a file of medical terms that ``--source`` names.
 
     value (str): value of ``--source``.
     lang (str): language of the terms.
     encoding (str): encoding of the file.
-    readings (dict[str, TerminologySource]): gets an account of what is read, under the name of the file.
+    readings (dict[str, TerminologySource]): gets a new entry: name of the file → counts of its rows and terms.
     RETURNS (tuple[str, Iterable[MedicalTerm]]): name of the file and its terms.
     RAISES: ConfigError for a wrong value (D708) or a second file of the same name (D707).
     """
@@ -171,7 +171,7 @@ def _open_source(
 
 
 def _describe_skipped(reading: TerminologySource | None) -> str:
-    """Say how many terms and rows of a terminology were skipped."""
+    """Describe how many terms and rows of a terminology were skipped, as the end of a message."""
     if reading is None:
         return ""
     row, reason = reading.first
@@ -212,14 +212,14 @@ def harvest(
 
 
 def _read_notes(reader: CorpusReader, paths: list[Path], text_field: str, patient_field: str) -> Iterator[Note]:
-    """Read the notes of files and folders."""
+    """Yield the notes in files and folders with the ids of their patients."""
     for path in paths:
         for _, values in reader.read(path):
             yield Note(values[patient_field], values[text_field])
 
 
 def _find_identifiers(store: LocalStore) -> Callable[[str, str], list[Match]]:
-    """Make the function that finds the identifiers of a patient's note in dictionaries."""
+    """Make a function that finds the terms of the institution and of a patient in a text of this patient."""
 
     def find(patient: str, text: str) -> list[Match]:
         own = store.patient(patient)

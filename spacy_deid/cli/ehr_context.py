@@ -1,7 +1,7 @@
-"""The EHR context of notes: the id, name and sex of the patient and the date of the note.
+"""Finds the EHR context of notes: the id, name and sex of the patient and the date of the note.
 
-It is read from rows, from a table of files (``--context``) or from file names, and stored in ``doc._.ehr``, where
-dictionaries and surrogates use it. No message quotes a value.
+The context is read from rows, from a table of files (``--context``) or from file names, and stored in ``doc._.ehr``,
+where dictionaries and surrogates use it. No message quotes a value.
 """
 
 import csv
@@ -21,7 +21,7 @@ from ..io import Job, decode, read_bytes
 from ..patient_ids import loose_id, normal_id
 from .options import PatientField
 
-_COMPARED = 1_000_000  # patients of a run whose ids are compared
+_COMPARED = 1_000_000  # number of patients per run whose ids are compared
 _SHOWN = 5  # pairs of similar ids whose notes are named
 
 
@@ -59,7 +59,7 @@ class ContextOptions:
 
     @property
     def fields(self) -> RowFields:
-        """The keys of the EHR context in a row."""
+        """The keys of a row that contain the EHR context."""
         return RowFields(self.patient_field, self.date_field, self.name_field, self.sex_field)
 
     def read(self) -> "FileContext":
@@ -69,10 +69,10 @@ class ContextOptions:
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
-    """The EHR context of files.
+    """Finds the EHR context of a file, in its path or in a table.
 
-    patient_from (Optional[PatientFrom]): what part of a path is the patient's id; None for no part.
-    table (Optional[Mapping[str, Mapping[str, Any]]]): file → column → value; None without a table.
+    patient_from (Optional[PatientFrom]): part of a path that is the patient's id: "name" or "folder"; None for none.
+    table (Optional[Mapping[str, Mapping[str, Any]]]): path of a file → its row (column → value); None for no table.
     """
 
     patient_from: PatientFrom | None = None
@@ -98,10 +98,10 @@ class FileContext:
 def read_file_context(patient_from: PatientFrom | None, table: Path | None) -> FileContext:
     """Read the table of ``--context``.
 
-    patient_from (Optional[PatientFrom]): what part of a path is the patient's id.
+    patient_from (Optional[PatientFrom]): part of a path that is the patient's id: "name" or "folder".
     table (Optional[Path]): a CSV file with a header (comma or semicolon), or a JSONL file, in UTF-8. The column "file"
         has the path of a file within the folder that is redacted, or its name if the file itself is given.
-    RETURNS (FileContext): the EHR context of files.
+    RETURNS (FileContext): finds the EHR context of each file.
     RAISES: ConfigError if the patient id is given twice (D412); InputError if the table cannot be read (D402).
     """
     if table is None:
@@ -123,7 +123,7 @@ def read_file_context(patient_from: PatientFrom | None, table: Path | None) -> F
 
 
 def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read the rows of a table. YIELDS: line number and row."""
+    """Read the rows of a CSV or JSONL table. YIELDS (tuple): line number and row. RAISES: InputError (D402)."""
     text = decode(read_bytes(path), "utf-8", str(path))[0].removeprefix("\ufeff")
     if path.suffix.lower() == ".jsonl":
         for number, line in enumerate(text.split("\n"), start=1):
@@ -157,7 +157,7 @@ def _key(file: str) -> str:
 class SimilarIds:
     """Finds patient ids of a run that differ only in leading zeros, case or white space.
 
-    Such ids are different patients wherever ids are compared. If they belong to one patient, for example because a
+    They are treated as different patients. If they belong to one patient, for example because a
     spreadsheet dropped the zeros, the patient gets two identities, and dictionaries apply to only some of the notes.
     """
 
@@ -171,7 +171,7 @@ class SimilarIds:
         """Add the patient of a note.
 
         ehr (Mapping[str, Any]): the EHR context of the note.
-        place (str): where the note is: a file, and a row if it has rows. Not an id.
+        place (str): where the note is, for the warning: a file and, if it has rows, a row. It must not be an id.
         """
         if "patient_id" not in ehr:
             return
@@ -189,7 +189,7 @@ class SimilarIds:
                 self._pairs.append(f"{where} and {place}")
 
     def describe(self) -> str:
-        """A warning that names the notes with such ids, "" if there are none."""
+        """Return a warning that names notes with such ids; "" if there are none."""
         if not self.count:
             return ""
         return Errors.D424.format(count=self.count, places="; ".join(self._pairs))

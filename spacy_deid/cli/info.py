@@ -1,4 +1,4 @@
-"""``spacy-deid info`` and ``demo``: what is installed, and what it does to sample notes."""
+"""``spacy-deid info`` and ``demo``: list what is installed, and de-identify sample notes."""
 
 import platform
 import re
@@ -67,7 +67,7 @@ def _section(title: str, rows: list[tuple[str, str]]) -> None:
 
 
 def _operating_points(path: Path) -> list[str]:
-    """The operating points of a pipeline: names, thresholds, and figures on development data."""
+    """Describe each operating point of a pipeline: its name, thresholds, and scores on development data."""
     config = Config().from_disk(path / "config.cfg", interpolate=False)
     found = []
     for part, settings in config["components"].items():
@@ -85,7 +85,7 @@ def _operating_points(path: Path) -> list[str]:
 
 
 def _notice() -> str:
-    """The NOTICE file, which names the authors of lists and corpora."""
+    """Return the text of the NOTICE file, which names the authors of lists and corpora; "" if it is missing."""
     for file in distribution("spacy-deid").files or []:
         if file.name == "NOTICE":
             return Path(str(file.locate())).read_text(encoding="utf-8")
@@ -121,7 +121,7 @@ def demo(
 
 
 def _summarize(shown: list[tuple[str, list[Edit]]]) -> None:
-    """Print how much was replaced and kept in notes (text and edits), and the next commands."""
+    """Print how much of the given notes, as (text, edits), was replaced and kept, and which commands to try next."""
     labels = Counter(edit.label for _, edits in shown for edit in edits)
     ordered = sorted(labels.items(), key=lambda item: (-item[1], item[0]))
     counted = ", ".join(f"{label} {number}" for label, number in ordered) or "none"
@@ -140,7 +140,7 @@ def _summarize(shown: list[tuple[str, list[Edit]]]) -> None:
 
 
 def _kept(text: str, edits: list[Edit]) -> list[str]:
-    """The parts of a text before, between and after its edits."""
+    """Return the parts of a text before, between and after its edits."""
     starts, ends = [0, *(edit.end for edit in edits)], [*(edit.start for edit in edits), len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
@@ -148,9 +148,9 @@ def _kept(text: str, edits: list[Edit]) -> list[str]:
 def sample_notes(lang: str) -> dict[str, str]:
     """Read the sample notes of a language.
 
-    lang (str): its code.
-    RETURNS (dict[str, str]): name → text, in the order of the names.
-    RAISES: ConfigError (D417) if there are none.
+    lang (str): code of the language.
+    RETURNS (dict[str, str]): name of the note → text, sorted by name.
+    RAISES: ConfigError (D417) if the language has no sample notes.
     """
     folder = get_language(lang).resource("samples")
     notes = {path.stem: path.read_bytes().decode("utf-8") for path in sorted(folder.glob("*.txt"))}
@@ -161,12 +161,12 @@ def sample_notes(lang: str) -> dict[str, str]:
 
 
 def show(title: str, text: str, edits: list[Edit], *, released: bool) -> None:
-    """Print a note before or after, with the changes in colour if the terminal has colours.
+    """Print the original or the released text of a note, with the changes in colour if the terminal has colours.
 
     title (str): heading.
-    text (str): the original.
-    edits (list[Edit]): its edits.
-    released (bool): whether to print the released text.
+    text (str): the original text.
+    edits (list[Edit]): edits of the text.
+    released (bool): whether to print the released text instead of the original.
     """
     parts = _kept(text, edits)
     shown = parts[0]

@@ -1,5 +1,6 @@
-"""``spacy-deid evaluate``, ``fairness``, ``report`` and ``surrogates evaluate``: measure predictions, pipelines and
-surrogates.
+"""``spacy-deid evaluate``, ``fairness``, ``report`` and ``surrogates evaluate``.
+
+They measure predictions against gold annotations, the recall by origin of names, pipelines, and surrogates.
 """
 
 import hashlib
@@ -121,7 +122,7 @@ def read_gold(path: Path, scheme: str) -> list[AnnotatedText]:
 
 
 def check_output(output: Path, *inputs: Path) -> None:
-    """Check that no annotation is overwritten. RAISES: InputError (D408)."""
+    """Check that an output file does not overwrite annotations in the input folders. RAISES: InputError (D408)."""
     known = {suffix for suffixes in FORMATS.values() for suffix in suffixes} - {".json"}
     folders = {path.resolve() for path in inputs}
     real = output.resolve()
@@ -163,12 +164,14 @@ def fairness(
 
 
 def _inflect(lang: str, text: str, case: str, kind: str) -> str:
-    """Inflect a name of a language."""
+    """Inflect a name; `lang` is the first parameter so that it can be fixed by ``partial``."""
     return inflect(text, lang, case, kind=kind)
 
 
 def _count_names(deid: Deidentifier, swaps: Iterator[Swap]) -> Iterator[tuple[Swap, tuple[int, int]]]:
-    """Count the detected names of each note. Entities of other kinds, such as diseases, are not counted.
+    """Detect identifiers in notes with swapped names. YIELDS (tuple): each swap with its counts of found names.
+
+    Entities with labels of other components, such as diseases, are not counted.
 
     RAISES: DeidError if a note fails, because leaving it out would make the recall look better.
     """
@@ -249,10 +252,10 @@ def _describe(nlp: Language, ner: Any, data: str) -> dict[str, Any]:
 
 
 LEFT = "left as they are"
-"""Share of mentions that are kept on purpose, such as "three days ago". The other figures leave them out."""
+"""Name of the figure for mentions that are kept on purpose, such as "three days ago": their share of all mentions."""
 
 FELL = "left to consistent"
-"""Share of the names and towns for which a strategy fell back to `consistent`."""
+"""Name of the figure for the share of names and towns for which a strategy fell back to `consistent`."""
 
 Made = list[tuple[str, str, str | None]]  # label, original, and surrogate or None if none can be made
 
@@ -260,9 +263,9 @@ Made = list[tuple[str, str, str | None]]  # label, original, and surrogate or No
 def make_strategies(
     probabilities: Sequence[float], lang: str, masked_lm: str, self_decoded: str
 ) -> dict[str, Strategy]:
-    """Make the strategies to compare: those that draw from lists, and those whose models are given.
+    """Make the strategies to compare: those that draw surrogates from lists, and those whose models are given.
 
-    probabilities (Sequence[float]): probabilities of a change, one column of `markov` for each.
+    probabilities (Sequence[float]): probabilities of a change for `markov`, one strategy for each.
     lang (str): language of the notes.
     masked_lm (str): masked language model for `similar`, or "".
     self_decoded (str): folder of a self-decoding model, or "".
@@ -278,7 +281,7 @@ def make_strategies(
 
 
 def release(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, seed: int) -> Iterator[ReleasedNote]:
-    """Replace the annotated identifiers of notes by surrogates, each note as that of another patient.
+    """Replace the annotated identifiers of notes by surrogates. Each note is treated as that of another patient.
 
     notes (Sequence[AnnotatedText]): the notes.
     lang (str): language of the notes.
@@ -294,7 +297,7 @@ def release(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, seed:
 def measure_strategy(
     released: Iterator[ReleasedNote], labels: Sequence[str], embed: Embed | None, strategy: Strategy
 ) -> dict[str, float]:
-    """Compute the figures of a strategy from the notes that it released."""
+    """Compare originals and surrogates in the notes that a strategy released: name of the figure → value."""
     made, left = _made(released, labels)
     figures = surrogate_figures([Pair(old, new) for _, old, new in made], embed) | {LEFT: left}
     if isinstance(strategy, Similar | SelfDecoded) and strategy.asked:
@@ -305,14 +308,14 @@ def measure_strategy(
 def measure_llm(
     released: Iterator[ReleasedNote], labels: Sequence[str], embed: Embed | None, backend: Backend
 ) -> dict[str, float]:
-    """Compute the figures of a language model that replaces the same mentions, one value at a time."""
+    """Let a large language model replace the mentions of the same notes, and compute the same figures for it."""
     made, left = _made(released, labels)
     said = replace_values(backend, ((label, old) for label, old, _ in made))
     return surrogate_figures([Pair(old, said[label, old]) for label, old, _ in made], embed) | {LEFT: left}
 
 
 def _made(released: Iterator[ReleasedNote], labels: Sequence[str]) -> tuple[Made, float]:
-    """Collect the replacements, and the share of mentions that are kept."""
+    """Collect the replacements with the given labels (all if empty), and the share of mentions that are kept."""
     pairs = [
         (mention.label, mention.text, replacement)
         for note in released
@@ -326,9 +329,9 @@ def _made(released: Iterator[ReleasedNote], labels: Sequence[str]) -> tuple[Made
 
 
 def make_embedder(pipeline: str, masked_lm: str) -> Embed | None:
-    """Make the function that embeds tokens, with a spaCy pipeline or else with a masked language model.
+    """Make a function that embeds the tokens of a text with a spaCy pipeline, or else with a masked language model.
 
-    pipeline, masked_lm (str): name of each, or "".
+    pipeline, masked_lm (str): name of each; "" for none.
     RETURNS (Optional[Embed]): the function; None if neither is given.
     RAISES: ConfigError as `load`, or (D695) if the pipeline has no vectors.
     """
@@ -341,11 +344,11 @@ def make_embedder(pipeline: str, masked_lm: str) -> Embed | None:
 
 
 def embed_tokens(text: str, nlp: Language) -> Floats:
-    """Embed the tokens of a text by the tensor of a tok2vec, or else by their vectors.
+    """Embed the tokens of a text with the output of a tok2vec (``doc.tensor``), or else with word vectors.
 
     text (str): the text.
     nlp (Language): the pipeline.
-    RETURNS (Floats): one row per token; no rows if the pipeline has neither.
+    RETURNS (Floats): shape (tokens, width); no rows if the pipeline has neither.
     """
     doc = nlp(text)
     rows: Floats = doc.tensor

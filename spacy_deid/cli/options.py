@@ -1,4 +1,4 @@
-"""Options that several commands share, groups of options, ``--config``, and checks of paths.
+"""Defines the options that several commands share, groups of options, ``--config``, and checks of paths.
 
 A group is a dataclass. A command has one argument per group, and `grouped` turns each field into an option. ``--help``
 lists the options of a group in a panel with its name:
@@ -31,7 +31,7 @@ from ..vault.encryption import check_outside
 from .console import reporting, say
 
 JSONL_HINT = " (.jsonl files need --text-field)"
-_REVIEW_SHARE = 10  # how many times its share of the review budget of a run one note may have
+_REVIEW_SHARE = 10  # a note may have up to this many times the average of the review budget
 
 
 Style = Literal["tag", "numbered", "mask", "remove", "surrogate"]
@@ -84,7 +84,7 @@ Processes = Annotated[int, typer.Option("--n-process", min=1, help="Number of wo
 
 
 def check_new(path: Path, overwrite: bool) -> None:
-    """Check that a file or folder may be written. RAISES: InputError (D409) if it exists, without ``--overwrite``."""
+    """Check that an output does not exist yet, unless ``--overwrite`` is given. RAISES: InputError (D409)."""
     if os.path.lexists(path) and not overwrite:
         raise InputError(Errors.D409.format(count=1, path=path, other="another place"))
 
@@ -95,7 +95,7 @@ def check_secrets(secrets: Iterable[Path | None], notes: Iterable[Path], output:
     secrets (Iterable[Optional[Path]]): files of keys, salts and vaults; None for those that are not used.
     notes (Iterable[Path]): files and folders that are read.
     output (Optional[Path]): folder that is written to.
-    RAISES: ConfigError (D653).
+    RAISES: ConfigError (D653) that names the secret and the folder.
     """
     folders = [(path, "a folder of notes") for path in notes]
     folders += [(output, "the folder of what is released")] if output else []
@@ -118,7 +118,7 @@ def plan_notes(
     output (Path): folder to write to. Files in it are not read.
     suffixes (Sequence[str]): suffixes of the files to read.
     targets (Callable): returns the files to write for a relative path.
-    hint (str): end of the error for no notes: what other files could be read.
+    hint (str): end of the error message if there are no notes, about other files that could be read.
     settings (Any): keyword arguments of `io.plan`.
     RETURNS (tuple[list[Job], int]): the jobs, and the number of skipped notes.
     RAISES: InputError if there are no notes (D406), or as `io.find_notes` and `io.plan`.
@@ -132,10 +132,10 @@ def plan_notes(
 
 
 def repeat_command(context: typer.Context, *left_out: str) -> str:
-    """The command line that gives the same result, with only the names of paths outside the working folder.
+    """Rebuild the command line of a run, to document a result. Paths outside the working folder are reduced to names.
 
     context (typer.Context): context of the command.
-    left_out (str): parameters that do not change the result.
+    left_out (str): names of parameters to omit, because they do not change the result.
     RETURNS (str): the command, such as "spacy-deid surprisal evaluate gold --lang es".
     """
     words = ["spacy-deid", *context.command_path.split()[-2:]]
@@ -189,7 +189,7 @@ def read_config(path: Path, command: Any) -> dict[str, Any]:
 
 
 def _use_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Use the options of a file as defaults, so that options on the command line win."""
+    """Use the options in a file as defaults of the command; options on the command line take precedence."""
     if path is not None:
         with reporting():
             context.default_map = read_config(path, context.command)
@@ -284,8 +284,9 @@ class DetectionOptions:
     def settings(self, review_budget: float | None = None) -> dict[str, Any]:
         """Make the arguments of a `Deidentifier`.
 
-        review_budget (Optional[float]): spans to review per 1,000 words of all notes together.
-        RETURNS (dict[str, Any]): the arguments that concern detection.
+        review_budget (Optional[float]): number of spans to review per 1,000 words of all notes together; None for the
+            default.
+        RETURNS (dict[str, Any]): keyword arguments for detection.
         """
         surprisal: dict[str, Any] = {"threshold": self.surprisal, "model": self.surprisal_model}
         if review_budget is not None:
@@ -380,8 +381,8 @@ class DocumentOptions:
 
         lang (str): language of the pipeline.
         encoding (str): encoding of tables and texts.
-        RETURNS (WriteSettings): the settings; its `read` has those for reading.
-        RAISES: ConfigError (D721) if the policy of columns is wrong.
+        RETURNS (WriteSettings): the settings for writing, with those for reading in `read`.
+        RAISES: ConfigError (D721) if the file of ``--columns`` is invalid.
         """
         read = ReadSettings(
             encoding=encoding,

@@ -80,7 +80,7 @@ class OutputOptions:
 
     @property
     def files(self) -> list[Path]:
-        """The files that are written from all notes together."""
+        """The files that are written once for all notes together: report, review and rejects."""
         return [path for path in (self.report, self.review, self.rejects) if path]
 
 
@@ -171,12 +171,12 @@ def make_deidentifier(
         review=output.review is not None,
     )
     deid.documents = documents.settings(deid.nlp.lang or "", encoding)
-    _ = deid.provenance  # the state of the pipeline before it has read a note
+    _ = deid.provenance  # computed now, before the pipeline processes notes
     return deid
 
 
 def check_options(paths: list[Path], output: OutputOptions, inputs: InputOptions, context: ContextOptions) -> None:
-    """Check that options go together. RAISES: ConfigError (D402, D410 - D412)."""
+    """Check that the options can be combined. RAISES: ConfigError (D402, D410 - D412)."""
     # after --resume, a review of some notes would look like a review of all notes
     for second, given in (("overwrite", output.overwrite), ("review", output.review)):
         if output.resume and given:
@@ -232,7 +232,7 @@ def open_vault(release: ReleaseOptions, output: Path | None, jobs: list[Job]) ->
 
 
 def redact_stream(run: RedactionRun) -> None:
-    """De-identify a note from standard input. Only the released note is written to standard output."""
+    """De-identify a note from standard input and write only the released note to standard output."""
     name = "standard input"
     text, encoding = decode(typer.get_binary_stream("stdin").read(), run.encoding, name)
     (result,) = run.pipe([text], [{}])
@@ -245,7 +245,7 @@ def redact_stream(run: RedactionRun) -> None:
 
 
 def describe_stop(tally: Tally, output: OutputOptions) -> str:
-    """Say what an interrupted run has written and how to continue it."""
+    """Return a message that says what an interrupted run has written and how to continue it."""
     if output.output is None or not tally.written:
         return "stopped: nothing was written"
     again = "Run the command again" if output.overwrite else "Run it again with --resume to do the others"

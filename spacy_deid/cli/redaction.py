@@ -1,4 +1,4 @@
-"""Write the released files of ``redact``, and count what was done for the summary and the report."""
+"""De-identifies the files of ``redact`` and writes them, and counts the outcomes for the summary and the report."""
 
 import json
 import os
@@ -36,17 +36,17 @@ def is_document(job: Job) -> bool:
 
 
 def is_jsonl(job: Job) -> bool:
-    """Whether a file has one note per row."""
+    """Whether a file is a .jsonl file, which has one note per row."""
     return job.source.suffix.lower() == ".jsonl"
 
 
 def target_files(output: Path, relative: Path, trace: bool) -> list[Path]:
-    """The files to write for one input file: the trace, if it is written, and the released file.
+    """Return the paths of the files to write for one input file: its trace, if wanted, and the released file.
 
-    The released file is last, so that an input is done when its released file exists.
+    The released file is last, so that an input is done if its released file exists.
 
     output (Path): folder to write to.
-    relative (Path): path of the input file in its folder.
+    relative (Path): path of the input file relative to the input folder.
     trace (bool): whether a trace is written.
     """
     # a.pdf and a.docx may be in one folder
@@ -57,19 +57,19 @@ def target_files(output: Path, relative: Path, trace: bool) -> list[Path]:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a run. Only `failed` has names of files; it is printed and is not part of the report.
+    """Counts the outcomes of a run. Only `failed` has names of files; it is printed but not part of the report.
 
     written, skipped, notes (int): files that were written, files that were skipped, and notes.
     rows (int): how many of the notes are rows of JSONL files.
-    labels (Counter): label → spans that were changed.
-    dictionaries (Counter): dictionaries → notes that they were searched for.
-    recovered (Counter): rule → detections that it released as medical.
-    fallbacks (Counter): label → spans with their tag because no surrogate could be made.
-    identities (Counter): "patient" or "document" → notes with surrogates of that identity.
-    missing_keys (Counter): key of --keep-field → rows without it.
-    with_warnings (int): notes and documents with warnings.
-    warnings (Counter): warning → notes and documents.
-    failed (list[tuple[Path, str]]): file and reason.
+    labels (Counter): label → number of spans that were changed.
+    dictionaries (Counter): dictionaries that were searched, as in `Result.dictionaries` → number of notes.
+    recovered (Counter): rule → number of detections that it released as medical.
+    fallbacks (Counter): label → number of spans replaced by a tag because no surrogate could be made.
+    identities (Counter): "patient" or "document", as in `Result.identity` → number of notes.
+    missing_keys (Counter): key of --keep-field → number of rows without it.
+    with_warnings (int): number of notes and documents with warnings.
+    warnings (Counter): warning → number of notes and documents.
+    failed (list[tuple[Path, str]]): files that failed, with the reasons.
     """
 
     written: int = 0
@@ -87,17 +87,17 @@ class Tally:
     failed: list[tuple[Path, str]] = field(default_factory=list)
 
     def fail(self, path: Path, reason: str) -> None:
-        """Add a file that failed."""
+        """Record a file that failed, with the reason."""
         self.failed.append((path, reason.removeprefix(f"{path}: ")))
 
     def show_warnings(self, place: str, warnings: Iterable[str]) -> None:
-        """Print the warnings of a note, up to a number of notes. The report and the traces have all of them."""
+        """Print the warnings of a note, up to a number of notes. The report and the traces have all warnings."""
         if self.with_warnings < _WARNINGS_SHOWN:
             for warning in warnings:
                 say(f"warning: {place}: {warning}")
 
     def count(self, result: Result) -> None:
-        """Add a released note."""
+        """Count a released note, its spans and its warnings."""
         self.notes += 1
         self.labels.update(edit.label for edit in result.edits if edit.label)
         self.dictionaries.update(result.dictionaries)
@@ -108,7 +108,7 @@ class Tally:
         self.warnings.update(result.warnings)
 
     def add(self, other: "Tally") -> None:
-        """Add a file that was written, with the counts of its notes."""
+        """Count a file that was written, and add the counts of its notes."""
         self.written += 1
         for name in ("notes", "rows", "with_warnings"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -116,7 +116,7 @@ class Tally:
             getattr(self, name).update(getattr(other, name))
 
     def report(self, failed_rows: int) -> dict[str, Any]:
-        """The counts for the report, without names of files."""
+        """Return the counts as plain values for the report, without names of files."""
         optional: dict[str, Counter[str]] = {"recovered": self.recovered, "warnings": self.warnings}
         optional |= {"identities": self.identities, "dictionaries": self.dictionaries}
         files = {"written": self.written, "failed": len(self.failed), "skipped": self.skipped}
@@ -137,11 +137,11 @@ _ToReview = tuple[Mapping[str, int], int, list[dict[str, Any]]]
 class ReviewFile:
     """Writes the spans that a person should look at to a JSONL file, one per line: offsets and scores, no text.
 
-    With a budget, only the best spans of all notes stay. Lines are written to a temporary file as they come, and only
-    their scores are kept in memory until the size of the budget is known.
+    With a budget, only the spans with the highest scores of all notes are kept. Lines are first written to a temporary
+    file, with only their scores in memory, because the size of the budget is known only at the end.
 
     file (TextIO): file that is open for writing.
-    budget (Optional[float]): spans per 1,000 words of all notes together; None to keep all.
+    budget (Optional[float]): number of spans to keep per 1,000 words of all notes together; None to keep all.
     """
 
     def __init__(self, file: TextIO, budget: float | None) -> None:
@@ -162,7 +162,7 @@ class ReviewFile:
                 self._scores.append(row["score"])
 
     def choose(self) -> list[int]:
-        """The numbers of the lines that stay, in order."""
+        """Return the numbers of the lines to keep, in order."""
         numbers = range(len(self._scores))
         if self._budget is None:
             return list(numbers)
@@ -190,7 +190,7 @@ def open_review(path: Path | None, budget: float | None) -> Iterator[ReviewFile 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """A .txt file that was read."""
+    """A .txt file that was read, with its text and EHR context."""
 
     job: Job
     text: str = field(repr=False)
@@ -208,13 +208,15 @@ class RedactionRun:
     text_field (str): key of the note in the rows of a JSONL file.
     keep_fields (Sequence[str]): other keys to write. They are not de-identified.
     fields (RowFields): keys of the EHR context in the rows of a JSONL file.
-    context (FileContext): the EHR context of other files.
+    context (FileContext): finds the EHR context of other files.
     trace (bool): whether to write traces.
-    review (Optional[ReviewFile]): gets the spans that a person should look at.
-    vault (Optional[Vault]): stores the originals. A note is released after the vault has stored it.
-    rejects (Rejects): gets the rows of JSONL files that fail.
+    review (Optional[ReviewFile]): file for the spans that a person should look at; None for no file.
+    vault (Optional[Vault]): stores the originals; None for no vault. A note is written after the vault has stored it.
+    rejects (Rejects): list of the rows of JSONL files that fail.
     batch_size, n_process (int): as in `Deidentifier.pipe`.
     file_minutes (float): time limit of a document in minutes, 0 for none.
+    similar_ids (SimilarIds): collects patient ids that may belong to one patient, for a warning.
+    tally (Tally): counts the outcomes.
     """
 
     deid: Deidentifier
@@ -261,7 +263,7 @@ class RedactionRun:
                 bar.update(1)
 
     def _read_texts(self, jobs: Iterable[Job], bar: Any) -> Iterator[_Note]:
-        """Read .txt files and skip those that cannot be read."""
+        """Yield the .txt files that can be read; the others are counted as failed."""
         for job in jobs:
             try:
                 ehr = self.context.read(job)
@@ -330,7 +332,7 @@ class RedactionRun:
             self.review.add(job.relative, [({}, result.words, result.review)])
 
     def _redact_rows(self, job: Job) -> None:
-        """De-identify a .jsonl file as a stream."""
+        """De-identify a .jsonl file as a stream of rows, and write it completely or not at all."""
         review: list[_ToReview] = []
         try:
             with ExitStack() as stack:
@@ -363,7 +365,7 @@ class RedactionRun:
         file: TextIO,
         trace: TextIO | None = None,
     ) -> tuple[Tally, int]:
-        """Write the rows of a file. RETURNS (tuple[Tally, int]): counts, and how many rows failed."""
+        """De-identify and write the rows of a file. RETURNS (tuple[Tally, int]): counts, and number of failed rows."""
         counts, failed = Tally(), 0
         if trace:
             trace.write(_dump(self.deid.provenance)[:-1] + ', "rows": [')
@@ -377,7 +379,7 @@ class RedactionRun:
                     continue
                 row, result, line = released
                 counts.rows += 1
-                if keep:  # by the number of the row in the released file, which is the one that can be reversed
+                if keep:  # with the row number in the released file, because that is the file to reverse
                     keep([make_entry(job.relative, row.text, result, counts.rows)])
                 file.write(line)
                 place = {"row": row.number, "released_row": counts.rows}
@@ -392,7 +394,7 @@ class RedactionRun:
         return counts, failed
 
     def _release_rows(self, batch: Sequence[Row | BadRow], job: Job) -> Iterator[BadRow | tuple[Row, Result, str]]:
-        """De-identify a batch of rows. YIELDS: each row with its result and the line to write, or why it failed."""
+        """De-identify a batch of rows. YIELDS: each row with its result and the line to write, or a `BadRow`."""
         checked: list[Row | BadRow] = []
         ehr = []
         for row in batch:
@@ -425,16 +427,16 @@ class RedactionRun:
 
 
 def make_record(result: Result) -> dict[str, Any]:
-    """Make the trace of a note: the dictionaries that were searched and the warnings, if any, and the spans."""
+    """Make the trace of a note: its spans and, if any, the dictionaries that were searched and the warnings."""
     searched = {"dictionaries": sorted(set(result.dictionaries))} if result.dictionaries else {}
     warnings = {"warnings": result.warnings} if result.warnings else {}
     return {**searched, **warnings, "spans": result.trace}
 
 
 def make_entry(note: Path, original: str, result: Result, row: int = 0) -> Entry:
-    """Make the vault entry of a released note.
+    """Make the vault entry of a released note, with which its original can be restored.
 
-    note (Path): path of the file in its folder.
+    note (Path): path of the file relative to the input folder.
     original (str): the text of the note.
     result (Result): the released note.
     row (int): number of the row in a JSONL file, from 1; 0 for other files.
@@ -450,5 +452,5 @@ def _make_older(path: Path, source: Path) -> None:
 
 
 def _dump(value: Any) -> str:
-    """Write JSON for a trace."""
+    """Convert a value to JSON for a trace."""
     return json.dumps(value, ensure_ascii=False)

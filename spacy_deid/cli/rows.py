@@ -1,4 +1,4 @@
-"""Read and write JSONL files as streams of rows: one object per line, with the note under one key.
+"""Reads and writes JSONL files as streams of rows: one object per line, with the note under one key.
 
 A row that cannot be read or released fails alone; `Rejects` lists it.
 """
@@ -17,7 +17,7 @@ from .console import say
 
 Item = TypeVar("Item")
 
-_SHOWN = 20  # reasons that are printed if there is no file for them
+_SHOWN = 20  # number of reasons to print if there is no file for them
 _BATCH_CHARACTERS = 1_000_000  # so that ten notes of 5 MB are not in memory at once
 # With worker processes batches are larger, because some processes are idle at the end of each batch.
 _BATCHES_PER_PROCESS = 8
@@ -27,12 +27,12 @@ _STATEFUL = re.compile(r"utf-?_?7|iso-?2022|hz")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row. Its repr shows no content.
+    """One row of a JSONL file. Its repr shows no content.
 
     number (int): number of the line, from 1.
     record (dict): the JSON object.
     text (str): the note.
-    start, end (str): byte-order mark and line end, as in the file.
+    start, end (str): byte-order mark (or "") and line end, as in the file.
     """
 
     number: int
@@ -46,7 +46,7 @@ class BadRow(NamedTuple):
     """A row that cannot be de-identified.
 
     number (int): number of the line, from 1.
-    reason (str): why; it quotes no content.
+    reason (str): why it cannot be de-identified, without content.
     """
 
     number: int
@@ -56,7 +56,7 @@ class BadRow(NamedTuple):
 def cut(
     items: Iterable[Item], size: Callable[[Item], int], *, batch_size: int, n_process: int
 ) -> Iterator[list[Item]]:
-    """Cut a stream into batches of a number of notes and about a million characters per process.
+    """Cut a stream into batches, limited by their number of notes and to about a million characters per process.
 
     items (Iterable): the stream, which is read only as far as the current batch needs.
     size (Callable): returns the number of characters of an item.
@@ -82,8 +82,8 @@ def read_rows(path: Path, text_field: str, encoding: str) -> Iterator[Row | BadR
     path (Path): the file.
     text_field (str): key of the note.
     encoding (str): encoding of the file.
-    YIELDS (Row | BadRow): rows in the order of the file. A line that is not in the encoding, is no JSON object or has
-        no note gives a `BadRow`.
+    YIELDS (Row | BadRow): rows in the order of the file. A line that is not in the encoding, is not a JSON object
+        or has no note is yielded as a `BadRow`.
     RAISES: InputError if the file cannot be read (D402), or if it is not in an encoding whose lines cannot be decoded
         one by one, such as UTF-16 (D400).
     """
@@ -106,7 +106,7 @@ def write_row(row: Row, record: dict[str, Any]) -> str:
 
     row (Row): the row that was read. Its byte-order mark and line end are kept.
     record (dict): the JSON object to write.
-    RETURNS (str): the line.
+    RETURNS (str): the line with its line end.
     RAISES: InputError (D420) for an infinite number, which JSON cannot represent.
     """
     try:
@@ -116,7 +116,7 @@ def write_row(row: Row, record: dict[str, Any]) -> str:
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str | None]:
-    """The lines of a file with their line ends, and None for a line that cannot be decoded."""
+    """Yield the lines of a file with their line ends, or None for a line that cannot be decoded."""
     if "\n".encode(encoding) != b"\n" or _STATEFUL.match(encoding):
         with open(path, encoding=encoding, newline="\n") as file:
             yield from file
@@ -130,7 +130,7 @@ def _lines(path: Path, encoding: str) -> Iterator[str | None]:
 
 
 def _parse(line: str, number: int, text_field: str, mark: str) -> Row | BadRow:
-    """Read one row."""
+    """Parse one line of a JSONL file; a `BadRow` if it is not a JSON object with a note."""
     try:
         # NaN is not JSON, but what Python writes for a missing value
         record = json.loads(line, parse_constant=lambda name: None if name == "NaN" else float(name))
@@ -147,7 +147,7 @@ def _parse(line: str, number: int, text_field: str, mark: str) -> Row | BadRow:
 
 
 class Rejects:
-    """Lists the rows that failed, with their reasons.
+    """Writes the rows that failed and their reasons to a file or, without a file, the first ones to stderr.
 
     path (Optional[Path]): path of the list, for the summary.
     file (Optional[TextIO]): list that is open for writing; None to print the first reasons to stderr.
@@ -158,7 +158,7 @@ class Rejects:
         self._path, self._file = path, file
 
     def add(self, job: Job, row: BadRow) -> None:
-        """Add a row of a file."""
+        """Record a failed row of a file."""
         self.count += 1
         if self._file:
             record = {"note": job.relative.as_posix(), "row": row.number, "reason": row.reason}
@@ -176,7 +176,7 @@ class Rejects:
 
 @contextmanager
 def open_rejects(path: Path | None) -> Iterator[Rejects]:
-    """Open the list of the rows that fail.
+    """Open the list of failed rows, which is a `Rejects`.
 
     path (Optional[Path]): a JSONL file with the keys "note", "row" and "reason", which is written completely or not at
         all, and also if no row fails; None to print the first reasons to stderr.

@@ -31,7 +31,7 @@ TextField = Annotated[str, typer.Option(help="Column of the note's text.")]
 
 
 class Tool(StrEnum):  # typer has no lists of Literal
-    """Annotation tools."""
+    """Annotation tools for which `sample` can write a project."""
 
     inception = "inception"
     brat = "brat"
@@ -178,8 +178,8 @@ def check_targets(targets: list[Path], *sources: str) -> None:
     """Check that no input is overwritten and that no two outputs are the same file.
 
     targets (list[Path]): files that will be written.
-    sources (str): what is read, as `open_source` takes it; empty strings are ignored.
-    RAISES: InputError (D407, D408).
+    sources (str): files, folders or URLs that are read, as for `open_source`; empty strings are ignored.
+    RAISES: InputError if a target is an input or is in an input folder (D408), or two targets are the same (D407).
     """
     read = {Path(where).resolve() for where in sources if where and "://" not in where}
     for path in targets:

@@ -1,4 +1,4 @@
-"""``spacy-deid serve``: the browser front end and the REST service."""
+"""``spacy-deid serve``: starts the browser front end and the REST service."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""``spacy-deid surprisal``: score, tune and evaluate how unexpected words are to a masked language model."""
+"""``spacy-deid surprisal``: detects words that are unexpected to a masked language model.
+
+Its commands score one note, choose the threshold on development data, and evaluate the detection on a gold corpus.
+"""
 
 import inspect
 import json
@@ -44,7 +47,7 @@ KINDS = {
     "masking": ("deid_masking", ["none", "same_word", "same_lemma"]),
     "score": ("deid_scores", [*PLAIN_SCORES, "combined"]),
 }
-"""Option → registry, plain names."""
+"""Option → (registry, plain names that the option accepts)."""
 _PREFIX, _VERSION = "spacy_deid.", ".v1"
 
 
@@ -54,7 +57,7 @@ class ScoreOptions:
 
     lang (str): language of the notes.
     model (Optional[str]): folder or name of a masked language model.
-    mode, masking, score (Optional[str]): registered functions, by their short or full names.
+    mode, masking, score (Optional[str]): plain or registered names; see `find_part`.
     """
 
     lang: str
@@ -70,7 +73,7 @@ def make_pipeline(options: ScoreOptions, threshold: float | None = None) -> Lang
     options (ScoreOptions): settings of the score.
     threshold (Optional[float]): words with this score or a higher one are detected; None for the default.
     RETURNS (Language): the pipeline.
-    RAISES: ConfigError for an unknown function (D837), or as the component.
+    RAISES: ConfigError for an unknown name (D837), or as `pipeline.surprisal.Surprisal`.
     """
     nlp = make_blank(options.lang)
     config: dict[str, Any] = {"model": options.model, "threshold": threshold}
@@ -96,7 +99,8 @@ def name_parts(kind: str) -> list[str]:
     """List the names that an option accepts.
 
     kind (str): "mode", "masking" or "score".
-    RETURNS (list[str]): plain names, and short names of registered parts: "spread" for "spacy_deid.spread_mode.v1".
+    RETURNS (list[str]): plain names, and short names of registered functions: "spread" for
+        "spacy_deid.spread_mode.v1".
     """
     end = f"_{kind}{_VERSION}"
     registered = [name for name in getattr(registry, KINDS[kind][0]).get_all() if name.endswith(end)]
@@ -293,14 +297,14 @@ def evaluate(
 
 
 def _score(options: ScoreOptions, gold: list[AnnotatedText], keep: Path | None) -> tuple[ScoredTokens, dict[str, Any]]:
-    """Score a corpus and show the progress on stderr."""
+    """Score a corpus with progress on stderr. RETURNS (tuple): the scores, and a description of the settings."""
     nlp = make_pipeline(options)
     with progress(len(gold)) as bar:
         return score_corpus(nlp, gold, keep, bar.update)
 
 
 def _threshold(threshold: float | None, tuned: Path | None) -> float | None:
-    """The given threshold: its value, or that of the folder of ``surprisal tune``."""
+    """Return the value of --threshold, or the threshold in the folder of --tuned; None if neither is given."""
     if threshold is not None and tuned is not None:
         raise ConfigError(Errors.D412.format(first="threshold", second="tuned"))
     return float(read_threshold(tuned)["threshold"]) if tuned else threshold

@@ -1,4 +1,4 @@
-"""``spacy-deid key`` and ``spacy-deid vault``: the keys of surrogates, and the way back to the originals."""
+"""``spacy-deid key`` and ``spacy-deid vault``: make keys, and restore or remove the originals of released notes."""
 
 import csv
 from collections import Counter
@@ -146,7 +146,7 @@ def open_vault(file: Path, key: Path) -> Vault:
 
 
 def purge_salts(file: Path, key: Path, patients: Sequence[str]) -> int:
-    """Remove the salts of patients. RETURNS (int): number of salts that were removed.
+    """Remove the salts of patients from a file of salts. RETURNS (int): number of salts that were removed.
 
     RAISES: ConfigError (D412) for no patients: to remove all salts, delete the file.
     """
@@ -160,7 +160,7 @@ def purge_salts(file: Path, key: Path, patients: Sequence[str]) -> int:
 
 
 def write_changes(path: Path, entries: Iterable[Entry]) -> int:
-    """Write a CSV file that only its owner can read. RETURNS (int): number of rows."""
+    """Write the changes in vault entries to a CSV file that only its owner can read. RETURNS (int): number of rows."""
     count = 0
     with whole_file(path) as part:
         part.chmod(0o600)
@@ -176,7 +176,7 @@ def write_changes(path: Path, entries: Iterable[Entry]) -> int:
 
 
 def reverse_file(vault: Vault, job: Job, encoding: str, text_field: str) -> None:
-    """Restore the original of a file that only its owner can read, completely or not at all.
+    """Write the original of a released file, completely or not at all, to a file that only its owner can read.
 
     RAISES: InputError if a note is not in the vault or was changed.
     """

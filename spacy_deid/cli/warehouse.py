@@ -66,7 +66,7 @@ class TableOptions:
     partition_rows: Annotated[int, typer.Option(min=1, help="Largest number of notes in a partition.")] = 10_000
 
     def table_columns(self) -> "TableColumns":
-        """The columns and what is done with each. RAISES: ConfigError (D412, D721, D950)."""
+        """Return the columns of the table and what is done with each. RAISES: ConfigError (D412, D721, D950)."""
         from ..warehouse.settings import TableColumns
 
         fields = RowFields(self.patient_field, self.date_field, self.name_field, self.sex_field)
@@ -83,7 +83,7 @@ class TableOptions:
         return TableColumns(self.id_field, tuple(texts), labels, tuple(keep), self.type_field, fields)
 
     def settings(self) -> "InputSettings":
-        """The settings of the input. RAISES: ConfigError (D411, D412)."""
+        """Return the settings for reading the input. RAISES: ConfigError (D411, D412)."""
         from ..warehouse.inputs import InputSettings
 
         found = InputSettings(self.input, self.table, self.query, self.encoding, self.partition_rows)
@@ -210,7 +210,7 @@ def make_settings(
 
 
 def finish(summary: dict[str, Any], output: RunOptions) -> None:
-    """Print the summary. RAISES: typer.Exit(1) if partitions failed or too many notes are in quarantine."""
+    """Print the summary of a run. RAISES: typer.Exit(1) if partitions failed or too many notes are in quarantine."""
     rows, partitions = summary["rows"], summary["partitions"]
     for row in summary["failed"]:
         say(f"failed: {row['source']}: {row['reason']}")

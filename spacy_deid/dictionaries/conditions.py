@@ -1,16 +1,21 @@
-"""Resolve the matches of a text: check the conditions of ambiguous names and drop matches inside other matches.
+"""Decide which dictionary terms found in a text count as matches.
 
-A term with the condition "name" is a word that is also a name, such as "Will" or "Rosa". It matches
+A term can have the condition "name", which means that it is both an ordinary word and a name, such as "Will" or
+"Rosa". It counts as a match only
 
-- after a title or a word of signing ("Dr. Will", "signed by J. Will", "Surname: Will");
+- after a title or another cue for a name ("Dr. Will", "signed by J. Will", "Surname: Will");
 - alone on the last line of a note, as a signature;
-- next to another part of a name: "Ndu Will", "Will, Ndu". Among a patient's own terms any other part of a name will
-    do; in the institution dictionary it must be one that matches by itself or because of what precedes it.
+- next to another part of a name: "Ndu Will", "Will, Ndu". For a patient's own terms, any other part of a name is
+    accepted. For terms of the institution, the other part must be a term without a condition, or one that these rules
+    accept.
 
-Next to another part, and after a word that is not a title, it must be capitalised like its neighbour.
+After a cue that is not a title, and as a signature, the term must be capitalised. Next to another part of a name, it
+must be capitalised if that part is.
 
-A name of one word in the institution dictionary must be capitalised too, if the note uses capitals at all: a member of
-staff is called Bill, and a patient got a bill.
+A one-word name of a person in the institution dictionary must also be capitalised, unless the note has almost no
+capitals: a member of staff is called Bill, and a patient got a bill.
+
+Finally, a match inside another match is dropped.
 """
 
 import re
@@ -39,10 +44,10 @@ _CAPITALS = 0.05  # minimal share of capitalised words in a note that uses capit
 
 
 class _Span(NamedTuple):
-    """A span of the original text and the tags of its term.
+    """The span of a term that was found in the original text.
 
-    start, end (int): characters, end exclusive.
-    tags (tuple[Tag, ...]): tags of the term.
+    start, end (int): character offsets, end exclusive.
+    tags (tuple[Tag, ...]): the tags of the term.
     """
 
     start: int
@@ -51,10 +56,10 @@ class _Span(NamedTuple):
 
 
 class TagFlags(NamedTuple):
-    """Properties of the tags of k terms.
+    """Boolean properties of k terms, computed from their tags once for fast selection.
 
-    conditional (NDArray): whether any tag has a condition. Shape (k,), bool.
-    of_persons (NDArray): whether all tags have labels of persons. Shape (k,), bool.
+    conditional (NDArray): whether any tag of the term has a condition. Shape (k,), bool.
+    of_persons (NDArray): whether all tags of the term have labels of persons, such as PATIENT. Shape (k,), bool.
     """
 
     conditional: NDArray[np.bool_]
@@ -62,9 +67,9 @@ class TagFlags(NamedTuple):
 
     @classmethod
     def of(cls, tags: Sequence[tuple[Tag, ...]]) -> "TagFlags":
-        """Compute the properties.
+        """Compute the properties of terms.
 
-        tags (Sequence): tags of each of k terms.
+        tags (Sequence): the tags of each of the k terms.
         RETURNS (TagFlags): arrays of shape (k,).
         """
         conditional = [any(tag.condition for tag in several) for several in tags]
@@ -72,10 +77,10 @@ class TagFlags(NamedTuple):
         return cls(np.array(conditional, dtype=bool), np.array(persons, dtype=bool))
 
     def take(self, places: NDArray[np.integer[Any]]) -> "TagFlags":
-        """Select some terms.
+        """Return the properties of some of the terms.
 
-        places (NDArray): their indices. Shape (m,).
-        RETURNS (TagFlags): arrays of shape (m,).
+        places (NDArray): the indices of these terms. Shape (m,).
+        RETURNS (TagFlags): the properties, in arrays of shape (m,).
         """
         return TagFlags(self.conditional.take(places), self.of_persons.take(places))
 
@@ -90,15 +95,17 @@ def resolve_matches(
     *,
     own: bool,
 ) -> list[Match]:
-    """Turn the terms found in a text into matches.
+    """Convert the terms found in a text to matches: check the conditions of ambiguous names, drop matches inside other
+    matches, and map offsets to the original text.
 
-    text (str): the original.
+    text (str): the original text.
     folded (Normalised): the same text, normalised.
-    starts, ends (NDArray): places of the terms in the normalised text, end exclusive. Shape (k,).
-    tags (Sequence): tags of each of the k terms.
-    flags (TagFlags): their properties.
-    own (bool): whether these are the terms of one patient.
-    RETURNS (list[Match]): the matches whose conditions hold and that are not inside another match, in text order.
+    starts, ends (NDArray): offsets of the k terms in the normalised text, end exclusive. Shape (k,).
+    tags (Sequence): the tags of each of the k terms.
+    flags (TagFlags): the properties of the k terms, computed from their tags.
+    own (bool): True for the terms of the note's patient, False for those of the institution, which are checked more
+        strictly.
+    RETURNS (list[Match]): the matches in text order; a term with several tags gives one match for each tag.
     """
     if not len(starts):
         return []
@@ -122,7 +129,7 @@ def resolve_matches(
 def _small_names(
     text: str, folded: Normalised, first: Sequence[int], last: Sequence[int], of_persons: NDArray[np.bool_]
 ) -> set[int]:
-    """Indices of the spans that are a one-word name of a person in lower case, in a note that uses capitals."""
+    """Return the indices of the one-word names of persons in lower case; none if the note has almost no capitals."""
     small = np.flatnonzero(of_persons & folded.is_lowercase(first)).tolist()
     if not small or folded.capitalised_share() <= _CAPITALS:
         return set()
@@ -130,7 +137,7 @@ def _small_names(
 
 
 def _near(unsure: Collection[int], first: Integers, last: Integers) -> list[int]:
-    """Indices of the ambiguous spans and of the spans that may be next to them."""
+    """Return the indices of the ambiguous spans and of the spans that are close enough to be next to one."""
     at = np.fromiter(unsure, dtype=np.int64)
     behind = first[:, None] - last.take(at)
     before = first.take(at) - last[:, None]
@@ -139,7 +146,7 @@ def _near(unsure: Collection[int], first: Integers, last: Integers) -> list[int]
 
 
 def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: bool) -> set[int]:
-    """Indices of the ambiguous spans whose condition holds."""
+    """Return the indices of the ambiguous spans that count as names because of the text around them."""
     left = {i for i in unsure if not _is_no_name(text[spans[i].start : spans[i].end])}
     held = {i for i in left if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
     beside = _Neighbours(text, spans)
@@ -153,19 +160,20 @@ def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: b
 
 
 def _is_no_name(word: str) -> bool:
-    """Whether an ambiguous word is a title ("Mr" as the initials of Mara Rossi), or too short and in lower case."""
+    """Return whether an ambiguous word cannot be a name: a title ("Mr", as initials of Mara Rossi), or up to three
+    letters in lower case."""
     return word.lower() in _titles() or (len(word) <= _INITIALS and word.islower())
 
 
 def _has_cue(text: str, span: _Span) -> bool:
-    """Whether a title or a word of signing precedes a span."""
+    """Return whether a title, or another cue for a name such as "signed by", precedes a span."""
     before = text[max(0, span.start - _REACH) : span.start]
     titles, signs = _cues()
     return bool(titles.search(before) or (not text[span.start].islower() and signs.search(before)))
 
 
 def _is_signature(text: str, span: _Span) -> bool:
-    """Whether a capitalised span is alone on the last line."""
+    """Return whether a capitalised span is alone on the last line of the text."""
     if not _END.match(text, span.end) or text[span.start].islower():
         return False
     line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
@@ -173,7 +181,7 @@ def _is_signature(text: str, span: _Span) -> bool:
 
 
 class _Neighbours:
-    """Finds spans of names that are next to each other."""
+    """Looks up which spans of persons' names are next to a given span."""
 
     def __init__(self, text: str, spans: Mapping[int, _Span]) -> None:
         self._text = text
@@ -186,7 +194,7 @@ class _Neighbours:
                 self._ending.setdefault(span.end, []).append(i)
 
     def of(self, i: int) -> list[int]:
-        """Indices of the spans next to a span that are a different term and have the same capitalisation."""
+        """Return the indices of the spans next to span `i` that can be another part of the same name; see `_fits`."""
         text, span = self._text, self._spans[i]
         beside: list[int] = []
         for gap in _GAPS:
@@ -197,7 +205,7 @@ class _Neighbours:
         return [j for j in beside if self._fits(span, self._spans[j])]
 
     def _fits(self, span: _Span, other: _Span) -> bool:
-        """Whether two spans are different terms, and the first is capitalised if the second is."""
+        """Return whether two spans have different texts, and the first is capitalised if the second is."""
         text = self._text
         same = text[span.start : span.end].lower() == text[other.start : other.end].lower()
         return not same and (not text[span.start].islower() or text[other.start].islower())
@@ -205,24 +213,24 @@ class _Neighbours:
 
 @cache
 def _cues() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Patterns for the titles and for the other cues of all languages."""
+    """Compile two patterns for all languages: one for titles ("Dr."), one for other cues for a name ("signed by")."""
     signs = {cue for lines in _cue_files() for line in lines[1:] for cue in line.split("|")}
     return _compile(_titles(), r"\.?\s+"), _compile(signs, r"\W{1,4}")
 
 
 @cache
 def _titles() -> frozenset[str]:
-    """Titles of all languages, in lower case."""
+    """Load the titles that precede names ("dr", "mrs"), in lower case, for all languages."""
     return frozenset(title for lines in _cue_files() for title in lines[0].split())
 
 
 @cache
 def _cue_files() -> tuple[list[str], ...]:
-    """The lines of each cue file. The first line has the titles, the others have other cues."""
+    """Read the lines of each language's cue file. The first line has the titles, the other lines have other cues."""
     return tuple(language.read_lines("name_cues.txt") for language in all_languages("name_cues.txt"))
 
 
 def _compile(cues: Collection[str], after: str) -> re.Pattern[str]:
-    """Compile a pattern for a cue at the end of a text, followed by at most two names or initials."""
+    """Compile a pattern for a cue at the end of a text, with at most two capitalised words or initials after it."""
     parts = "|".join(re.escape(cue) for cue in sorted(cues, key=lambda cue: (-len(cue), cue)))
     return re.compile(rf"(?<!\w)(?i:{parts}){after}{_WORD}{{0,2}}$")

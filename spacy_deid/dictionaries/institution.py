@@ -1,17 +1,18 @@
-"""The institution dictionary: millions of terms in a memory-mapped file.
+"""Store the millions of terms of an institution in a memory-mapped file, and find them in texts.
 
 The terms form a trie whose edges are words: "ana maria ruiz" is a child of "ana maria", which is a child of "ana". A
-node is stored as the 64-bit hash of the text that leads to it, with the tags of the term that ends there. The hashes
-are sorted in a file. An index gives the position of the first hash for each combination of leading bits, and a table
-with one byte per hash of a first word, which fits into the processor's cache, rejects most words of a note.
+node is stored as the 64-bit hash of the text that leads to it, with the tags (label, rule and condition) of the term
+that ends there. The hashes are sorted in a file. An index gives the position of the first hash for each combination
+of leading bits, and a table with one byte per hash of a first word, which fits into the processor's cache, rejects
+most words of a note.
 
 A note is searched for all its words at once: first for words that can start a term, of which there are few, then for
 the terms that continue from them.
 
-`TermMatcher` builds an Aho-Corasick automaton of the same terms in memory, in each process, before the first note. The
-file is available at once, is shared by all processes, and contains no names. `benchmarks/dictionaries.py` measures
-both. Texts with equal hashes are not distinguished: with five million nodes, one false match is expected in about 10¹²
-words.
+The alternative, `TermMatcher`, builds an Aho-Corasick automaton in the memory of each process before the first note.
+The file needs no such preparation, is shared by all processes, and contains no names. `benchmarks/dictionaries.py`
+measures both. Texts with equal hashes are not distinguished: with five million nodes, one false match is expected in
+about 10¹² words.
 
 The hash of the code points c₀ … cₖ is Σ v(cᵢ)·Bⁱ mod 2⁶⁴ (Karp and Rabin 1987), where v is a fixed random 64-bit
 number per code point. The hash of any stretch of a text is the difference of two prefix sums times a power of 1/B,
@@ -45,14 +46,15 @@ _POWERS: dict[int, Hashes] = {}
 
 
 class WordHashes:
-    """The word boundaries of a normalised text, and the hash of every stretch between them.
+    """Finds the word boundaries of a normalised text and computes the hash of any stretch of it.
 
     codes (NDArray): code points of the text. Shape (n,), uint32.
-    edges (NDArray): where words may start or end, if known. Shape (n + 1,), bool.
-    starts (NDArray): offsets at which a term may start, in order.
-    ends (NDArray): offsets before which a term, or a part of it, may end, in order.
-    hard (NDArray): for each end, whether it is an edge whatever the case: "McDonald" has a soft edge after "Mc" which
-        "MCDONALD" does not have. Terms are split at hard edges only.
+    edges (NDArray): whether a word may start or end before each character and at the end of the text, see
+        `Normalised.edges`; None to use the hard edges. Shape (n + 1,), bool.
+    starts (NDArray): offsets at which a term may start, ascending.
+    ends (NDArray): exclusive end offsets of words, ascending.
+    hard (NDArray): for each end, whether it is a hard edge, which does not depend on capitals. "McDonald" has a soft
+        edge after "Mc" that "MCDONALD" does not have. Terms are split at hard edges only.
     """
 
     def __init__(self, codes: NDArray[np.uint32], edges: NDArray[np.bool_] | None = None) -> None:
@@ -65,16 +67,17 @@ class WordHashes:
         self._inverse = _powers(_INVERSE, len(codes) + 1)
 
     def hash(self, starts: Integers, ends: Integers) -> Hashes:
-        """Compute the hashes of stretches.
+        """Compute the hashes of k stretches of the text.
 
-        starts, ends (NDArray): offsets, end exclusive. Shape (k,).
+        starts, ends (NDArray): offsets of the stretches, end exclusive. Shape (k,).
         RETURNS (NDArray): the hashes. Shape (k,), uint64.
         """
         return (self.sums.take(ends) - self.sums.take(starts)) * self._inverse.take(starts)
 
 
 def find_words(codes: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Find the word edges that do not depend on case: beside punctuation, and between letters and digits.
+    """Find the word edges that do not depend on capitals: next to punctuation or a space, and between a letter and a
+    digit.
 
     codes (NDArray): normalised code points. Shape (n,).
     RETURNS (tuple[NDArray, NDArray]): whether there is an edge before each character and at the end, shape (n + 1,);
@@ -87,10 +90,10 @@ def find_words(codes: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def hash_text(codes: NDArray[np.uint32]) -> Hashes:
-    """Compute the prefix sums of v(cᵢ)·Bⁱ.
+    """Compute the prefix sums Σ v(cᵢ)·Bⁱ of a text, from which the hash of each stretch follows; see the module.
 
-    codes (NDArray): code points. Shape (n,).
-    RETURNS (NDArray): the sums; the first is 0. Shape (n + 1,), uint64.
+    codes (NDArray): code points of the text. Shape (n,).
+    RETURNS (NDArray): the sums modulo 2⁶⁴; the first is 0. Shape (n + 1,), uint64.
     """
     sums = np.zeros(len(codes) + 1, dtype=np.uint64)
     np.cumsum(_values().take(codes) * _powers(_BASE, len(codes)), out=sums[1:])
@@ -99,7 +102,8 @@ def hash_text(codes: NDArray[np.uint32]) -> Hashes:
 
 @cache
 def _values() -> Hashes:
-    """A pseudo-random number for each code point: the finalizer of splitmix64 (Steele, Lea and Flood 2014)."""
+    """Compute v(c), a pseudo-random number for each code point, by the finalizer of splitmix64 (Steele, Lea and Flood
+    2014)."""
     x = np.arange(1, _CODES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -107,7 +111,7 @@ def _values() -> Hashes:
 
 
 def _powers(base: int, count: int) -> Hashes:
-    """The first powers of a number, starting with 1."""
+    """Compute the first `count` powers of a number modulo 2⁶⁴, starting with 1."""
     powers = _POWERS.get(base)
     if powers is None or len(powers) < count:
         size = max(count, _KEPT)
@@ -123,16 +127,16 @@ Marks = NDArray[np.uint32]
 Number = TypeVar("Number", bound=np.generic)
 
 CONTINUES = np.uint32(1 << 31)
-"""Flag of a node from which terms continue."""
+"""Flag in the value of a node: longer terms continue from it."""
 
 FIRST = np.uint32(1 << 30)
-"""Flag of a node that is the first word of a term."""
+"""Flag in the value of a node: it is the first word of a term."""
 
 SET = np.uint32((1 << 30) - 1)
-"""Mask of the number of the set of tags; 0 if no term ends at the node."""
+"""Mask of the bits of a node's value that number its set of tags. They are 0 if no term ends at the node."""
 
 RUN = 4_000_000
-"""Nodes that are buffered before they are sorted and written: 100 MB."""
+"""Number of nodes that are buffered before they are sorted and written, about 100 MB."""
 
 _BATCH = 20_000  # terms that are hashed together
 _PARTS = 64  # parts in which sorted runs are merged
@@ -141,9 +145,9 @@ _PARTS = 64  # parts in which sorted runs are merged
 class InstitutionWriter:
     """Writes the files of an `Institution` from a stream, in bounded memory.
 
-    folder (Path): an empty folder.
-    tags (Tags): the tags of the dictionary.
-    terms (int): number of terms, once `finish` was called.
+    folder (Path): the folder to write to.
+    tags (Tags): the tags of the dictionary, by which the numbers of `add` are resolved.
+    terms (int): the number of terms; 0 until `finish` is called.
     """
 
     def __init__(self, folder: Path, tags: Tags) -> None:
@@ -159,8 +163,8 @@ class InstitutionWriter:
     def add(self, term: str, number: int) -> None:
         """Add a term.
 
-        term (str): its normal form.
-        number (int): number of its tag.
+        term (str): the normal form of the term.
+        number (int): the number of its tag in `tags`, from 1. A term can be added with several tags.
         """
         self._terms.append(term)
         self._numbers.append(number)
@@ -168,10 +172,10 @@ class InstitutionWriter:
             self._hash()
 
     def add_rows(self, keys: Hashes, marks: Marks) -> None:
-        """Add nodes.
+        """Add nodes of the trie that are already hashed, such as those of an older dictionary.
 
-        keys (NDArray): their hashes. Shape (k,), uint64.
-        marks (NDArray): number of a tag, `CONTINUES` or `FIRST` for each. Shape (k,), uint32.
+        keys (NDArray): the hashes of the nodes; a node with several marks is repeated. Shape (k,), uint64.
+        marks (NDArray): for each node the number of a tag, `CONTINUES` or `FIRST`. Shape (k,), uint32.
         """
         self._pending.append((keys, marks))
         self._held += len(keys)
@@ -179,7 +183,8 @@ class InstitutionWriter:
             self._spill()
 
     def finish(self) -> list[tuple[Tag, ...]]:
-        """Write the files. RETURNS (list[tuple[Tag, ...]]): the sets of tags by number."""
+        """Sort all nodes and write the files. RETURNS (list[tuple[Tag, ...]]): the sets of tags, in the order of the
+        numbers that the nodes store; number 0 is the empty set."""
         self._hash()
         self._spill()
         sets: dict[tuple[int, ...], int] = {(): 0} | {(i,): i for i in range(1, len(self._tags.known) + 1)}
@@ -203,7 +208,7 @@ class InstitutionWriter:
         return [tuple(self._tags.known[number - 1] for number in numbers) for numbers in sets]
 
     def _hash(self) -> None:
-        """Convert the buffered terms to nodes: one for each end of a word. The last one has the tag."""
+        """Convert the buffered terms to nodes: one for each word end of a term, of which the last one has the tag."""
         if self._terms:
             codes = code_points("\n".join(self._terms) + "\n")  # normal forms contain no line break
             words = WordHashes(codes)
@@ -221,7 +226,7 @@ class InstitutionWriter:
             self._terms, self._numbers = [], []
 
     def _spill(self) -> None:
-        """Write the buffered nodes as a sorted run: the hashes, then the marks."""
+        """Sort the buffered nodes and write them to a temporary file: first the hashes, then the marks."""
         if self._held:
             keys, marks = _sort_rows(self._pending)
             path = self._folder / f"run-{len(self._runs)}"
@@ -230,7 +235,9 @@ class InstitutionWriter:
         self._pending, self._held = [], 0
 
     def _merge(self, sets: dict[tuple[int, ...], int]) -> Iterator[tuple[Hashes, Marks]]:
-        """Merge the runs. Yields hashes and values in order, one part of the range of hashes at a time."""
+        """Merge the sorted runs in one range of hashes after the other. Yields hashes and values in ascending
+        order.
+        """
         runs = []
         for path in self._runs:
             data = np.memmap(path, dtype=np.uint32, mode="r")
@@ -251,7 +258,7 @@ def map_file(path: Path, kind: type[Number]) -> NDArray[Number]:
 
     path (Path): the file.
     kind (type): NumPy type of the numbers.
-    RETURNS (NDArray): the numbers.
+    RETURNS (NDArray): the numbers; empty for an empty file.
     """
     if not path.stat().st_size:
         return np.zeros(0, dtype=kind)
@@ -270,7 +277,8 @@ def _sort_rows(pieces: Sequence[tuple[Hashes, Marks]]) -> tuple[Hashes, Marks]:
 
 
 def _unite(keys: Hashes, marks: Marks, sets: dict[tuple[int, ...], int]) -> tuple[Hashes, Marks]:
-    """Combine the rows of each hash into one value: its flags, and the number of its set of tags."""
+    """Combine all marks of each hash into one value: its flags, and the number of its set of tags, which is added to
+    `sets` if it is new."""
     begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, dtype=np.int64)
     if not len(begins):
         return keys, marks
@@ -290,10 +298,10 @@ _PROBES = np.arange(4)  # nodes of a bucket to compare at once
 
 
 class Institution:
-    """The institution dictionary, opened for reading.
+    """Finds the terms of an institution in texts, using the files that an `InstitutionWriter` wrote.
 
-    folder (Path): the folder of the files.
-    sets (Sequence): sets of tags by number.
+    folder (Path): the folder with the files.
+    sets (Sequence): the sets of tags in the order of their numbers, as returned by `InstitutionWriter.finish`.
     """
 
     def __init__(self, folder: Path, sets: Sequence[tuple[Tag, ...]]) -> None:
@@ -307,15 +315,15 @@ class Institution:
         self._flags = TagFlags.of(sets)
 
     def __len__(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes of the trie, which is 0 for an empty dictionary."""
         return len(self._keys)
 
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
         """Find the terms of a text. A match inside another match is dropped; matches may overlap.
 
-        text (str): the original.
-        folded (Normalised): the same text, normalised; computed if not given.
-        RETURNS (list[Match]): matches in text order; a term with several tags gives one match for each.
+        text (str): the original text.
+        folded (Normalised): the same text, normalised; None to compute it.
+        RETURNS (list[Match]): the matches in text order; a term with several tags gives one match for each tag.
         """
         if not text or not len(self):
             return []
@@ -359,11 +367,11 @@ class Institution:
         return np.concatenate(next(columns)), np.concatenate(next(columns)), np.concatenate(next(columns))
 
     def _may_begin(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Whether words can be the first of a term; a few false positives remain."""
+        """Return for each hash whether it can be that of a term's first word. A few answers are falsely positive."""
         return self._first.take((hashes >> self._first_shift).astype(np.int64))
 
     def _look_up(self, hashes: Hashes) -> Marks:
-        """The values of nodes; 0 for hashes that are not in the dictionary."""
+        """Return the value of the node of each hash; 0 for a hash that is not in the dictionary."""
         buckets = (hashes >> self._shift).astype(np.int64)
         places = self._index.take(buckets).astype(np.int64)
         sizes = self._index.take(buckets + 1).astype(np.int64) - places
@@ -377,7 +385,7 @@ class Institution:
         return values
 
     def _compare(self, hashes: Hashes, places: Integers, sizes: Integers) -> Marks:
-        """Compare hashes with the first few nodes at given positions. Returns their values, or 0 if none is equal."""
+        """Compare each hash with the first few nodes from a position on. Returns the values of equal nodes, or 0."""
         probes = places[:, None] + _PROBES
         row, column = np.nonzero(
             (self._keys.take(probes, mode="clip") == hashes[:, None]) & (sizes[:, None] > _PROBES)
@@ -387,8 +395,8 @@ class Institution:
         return values
 
     def rows(self) -> Iterator[tuple[Hashes, Marks]]:
-        """Yield the hashes and marks of all nodes, one row per tag, in the form that `InstitutionWriter.add_rows`
-        takes.
+        """Yield the hashes and marks of all nodes in batches, as arguments of `InstitutionWriter.add_rows`, to copy
+        the dictionary. A node with several tags or flags is repeated for each.
         """
         numbers = {tag: i for i, (tag,) in enumerate((tags for tags in self._sets if len(tags) == 1), 1)}
         several = [[numbers[tag] for tag in tags] for tags in self._sets]

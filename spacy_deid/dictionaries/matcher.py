@@ -1,12 +1,14 @@
-"""Find a million terms at once, at word edges, with exact offsets.
+"""Find the terms of word lists in a text, all at once, with the offsets of the original text.
+
+A term matches only if it starts and ends at word edges. A matcher can have a million terms.
 
 An Aho-Corasick automaton (Aho and Corasick 1975; pyahocorasick) reads a normalised text once and reports every key at
 every position. All keys are needed, not only the longest, because a shorter one may end at a word edge where the
 longest does not. Matches inside longer matches are dropped at the end.
 
 A key is not a whole term but its shortest prefix that no other term shares, as in a Patricia tree (Morrison 1968): a
-    node takes 48 bytes, and most nodes of a million names are tails that lead to a single term. The terms are stored
-    in one string, and each report is compared with the rest of its term there.
+node takes 48 bytes, and most nodes of a million names are tails that lead to a single term. The terms are stored in
+one string, and when a key is found, the text after it is compared with the rest of its term in that string.
 """
 
 import hashlib
@@ -36,11 +38,11 @@ Integers = NDArray[np.int64]
 
 
 class Match(NamedTuple):
-    """A term found in a text.
+    """A term that was found in a text.
 
-    start, end (int): characters of the original, end exclusive.
-    label (str): canonical label.
-    rule (str): name of the list or rule.
+    start, end (int): character offsets in the original text, end exclusive.
+    label (str): canonical label of the term.
+    rule (str): the list or the "table.column" that the term is from.
     """
 
     start: int
@@ -50,9 +52,9 @@ class Match(NamedTuple):
 
 
 class TermMatcher:
-    """The terms of one or more lists, and their automaton.
+    """Finds the terms of one or more lists in texts. It can be serialized and pickled.
 
-    lists (dict[str, str]): name of each list → digest of its content.
+    lists (dict[str, str]): for the name of each list, a SHA-256 digest of its content.
     """
 
     def __init__(self) -> None:
@@ -60,19 +62,19 @@ class TermMatcher:
         self._build({})
 
     def __len__(self) -> int:
-        """The number of distinct terms."""
+        """Return the number of distinct terms."""
         return len(self._tag_of)
 
     @property
     def labels(self) -> set[str]:
-        """The labels of the terms."""
+        """The labels of all terms."""
         return {label for tags in self._tags for label, _ in tags}
 
     def add_lists(self, paths: Sequence[str | Path], label: str | None = None) -> None:
         """Add list files. If one of them is invalid, nothing is added.
 
         paths (Sequence[str or Path]): .csv or .jsonl files.
-        label (str): label of rows without one.
+        label (str): label of the rows without one; None if every row must have a label.
         RAISES: ConfigError, see `read_list`, or if two lists have the same name (D156).
         """
         names = set(self.lists)
@@ -83,9 +85,9 @@ class TermMatcher:
         self.add([(list_name(path), read_list(path, label)) for path in paths])
 
     def add(self, lists: Iterable[tuple[str, Iterable[Entry]]]) -> None:
-        """Add checked terms to existing or new lists, and rebuild the automaton.
+        """Add checked terms to existing or new lists. The automaton is rebuilt, so add several lists in one call.
 
-        lists (Iterable[tuple[str, Iterable[Entry]]]): name and terms of each list.
+        lists (Iterable[tuple[str, Iterable[Entry]]]): the name and the terms of each list.
         RAISES: ConfigError (D159) if there are too many terms.
         """
         tagged = dict(zip(self._terms(), (self._tags[number] for number in self._tag_of), strict=True))
@@ -104,9 +106,10 @@ class TermMatcher:
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
         """Find the terms of a text. A match inside another match is dropped; matches may overlap.
 
-        text (str): the original.
-        folded (Normalised): the same text, normalised; computed if not given.
-        RETURNS (list[Match]): matches in text order; a term with several tags gives one match for each.
+        text (str): the original text.
+        folded (Normalised): the same text, normalised; None to compute it.
+        RETURNS (list[Match]): the matches in text order. A term that has several labels or rules gives one match for
+            each.
         """
         if not text or not self:
             return []
@@ -144,13 +147,14 @@ class TermMatcher:
         return starts.take(at), ends.take(at), numbers.take(at)
 
     def _match_rest(self, text: str, starts: Integers, places: Integers) -> list[bool]:
-        """Whether the rest of each term follows its prefix."""
+        """Return for each term whose prefix was found whether the rest of the term follows in the text."""
         offsets, ends = places >> _BITS, (places >> _BITS) + (places & _LENGTH)
         triples = zip(starts.tolist(), offsets.tolist(), ends.tolist(), strict=True)
         return [text.startswith(self._joined[offset:end], start) for start, offset, end in triples]
 
     def _build(self, tagged: dict[str, Tags]) -> None:
-        """Build the automaton: prefix of a term → number of the term and length of the prefix."""
+        """Build the automaton, which maps the prefix of each term to the number of the term and the prefix length.
+        RAISES: ConfigError (D159) if there are too many terms."""
         if len(tagged) > _MAX_TERMS:
             raise ConfigError(Errors.D159.format(limit=_MAX_TERMS))
         terms = sorted(tagged)
@@ -166,7 +170,7 @@ class TermMatcher:
         self._automaton.make_automaton()
 
     def _terms(self) -> Iterator[str]:
-        """The terms, sorted."""
+        """Yield the normal forms of all terms, sorted."""
         places = map(int, self._places)
         return (self._joined[place >> _BITS : (place >> _BITS) + (place & _LENGTH)] for place in places)
 
@@ -190,7 +194,7 @@ class TermMatcher:
         """Deserialize the terms.
 
         data (bytes): the result of `to_bytes`.
-        name (str): name of the data in errors.
+        name (str): name of the data in error messages.
         RETURNS (TermMatcher): a matcher with the same terms, lists and tags.
         RAISES: ConfigError (D157) if the data are damaged or have another version.
         """
@@ -212,10 +216,10 @@ class TermMatcher:
 
 
 def find_outer(starts: Integers, ends: Integers) -> Integers:
-    """Find the spans that are not inside another span.
+    """Find the spans that are not inside another span. Of equal spans, one is kept.
 
-    starts, ends (NDArray): the spans. Shape (k,).
-    RETURNS (NDArray): indices of these spans, ordered by start. Shape (m,).
+    starts, ends (NDArray): offsets of the k spans, end exclusive. Shape (k,).
+    RETURNS (NDArray): indices of the m spans that are kept, ordered by start. Shape (m,).
     """
     order = np.lexsort((-ends, starts))
     ordered = ends.take(order)
@@ -235,7 +239,7 @@ def _distinct(terms: Sequence[str]) -> Iterator[int]:
 
 
 def _shared(first: str, second: str) -> int:
-    """The length of the common prefix of two strings."""
+    """Return the length of the common prefix of two strings."""
     for i, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
             return i

@@ -1,4 +1,4 @@
-"""The normal form of texts and terms, and the way back to the offsets of the original.
+"""Normalise texts and terms so that different spellings compare as equal, and map offsets back to the original text.
 
 Case is folded. Accents and other combining marks are removed (NFKD without marks, Unicode Standard Annex 15).
 Ligatures and some letters are spelled out (ß ss, æ ae, ø o, ł l). Every apostrophe becomes "'"; hyphens, dashes and
@@ -45,13 +45,15 @@ _EDGE = np.array(
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A normalised text of n characters, with the way back to the original.
+    """A normalised text of n characters, with the data to map its offsets to the original text.
 
     text (str): the normalised text.
-    origin (NDArray): offset of the original character for each normalised one; the last item is the length of the
-        original. Shape (n + 1,).
-    edges (NDArray): whether a word may start or end before character i, or at the end. Shape (n + 1,), bool.
-    classes (NDArray): class of each original character.
+    origin (NDArray): for each normalised character the offset of its original character; the last item is the length
+        of the original. Shape (n + 1,).
+    edges (NDArray): whether a word may start or end before each normalised character, and at the end. Shape (n + 1,),
+        bool.
+    classes (NDArray): for each character of the original whether it is a capital, another letter, a digit, a combining
+        mark or anything else, as a number. Shape (length of the original,), uint8.
     """
 
     text: str
@@ -73,17 +75,18 @@ class Normalised:
         return first.tolist(), last.tolist()
 
     def is_lowercase(self, places: Sequence[int]) -> NDArray[np.bool_]:
-        """Check whether characters of the original are letters that are not capitals.
+        """Check whether characters of the original are letters other than capitals.
 
-        places (Sequence[int]): k offsets of the original.
-        RETURNS (NDArray): Shape (k,), bool.
+        places (Sequence[int]): k offsets in the original.
+        RETURNS (NDArray): the answer for each offset. Shape (k,), bool.
         """
         small: NDArray[np.bool_] = self.classes.take(places) == _LOWER
         return small
 
     def capitalised_share(self) -> float:
-        """Compute the share of the original's words that start with a capital. RETURNS (float): 0 to 1; 0 without
-        words.
+        """Compute the share of words in the original that start with a capital.
+
+        RETURNS (float): the share between 0 and 1; 0 for a text without words.
         """
         letter = (self.classes == _LOWER) | (self.classes == _UPPER)
         begins = letter.copy()
@@ -96,7 +99,7 @@ _MARKS = frozenset({"Mn", "Me"})
 
 
 def _fold(char: str) -> str:
-    """Normalise one character to none, one or several."""
+    """Normalise one character. The result has no, one or several characters."""
     if (simple := _fold_mark(char)) is not None:
         return simple
     # Remove marks before folding case: casefold turns the Greek iota subscript, a mark, into a letter.
@@ -118,7 +121,7 @@ def _fold_mark(char: str) -> str | None:
 
 
 class _Folding(dict[int, str]):
-    """The normalisation of each character by its code point, for `str.translate`."""
+    """A table for `str.translate` from code points to normal forms, which is filled when a character first occurs."""
 
     def __missing__(self, code: int) -> str:
         self[code] = folded = _fold(chr(code))
@@ -129,10 +132,10 @@ _FOLDING = _Folding()
 
 
 def normal_form(term: str) -> str:
-    """Normalise a term and strip surrounding space.
+    """Convert a term to its normal form, in which it is stored and compared. Surrounding space is removed.
 
-    term (str): the term.
-    RETURNS (str): its normal form; empty if nothing is left.
+    term (str): the term in any spelling.
+    RETURNS (str): the normal form; empty if the term has only spaces, hyphens and invisible characters.
     """
     if term.isascii():  # most terms; ten times as fast
         return " ".join(term.lower().replace("-", " ").replace("`", "'").split())
@@ -140,28 +143,28 @@ def normal_form(term: str) -> str:
 
 
 def code_points(text: str) -> NDArray[np.uint32]:
-    """Convert a text to code points.
+    """Convert a text to an array of its Unicode code points.
 
     text (str): a text of n characters.
-    RETURNS (NDArray): Shape (n,), uint32.
+    RETURNS (NDArray): the code points. Shape (n,), uint32.
     """
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
 def classify(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Classify characters as letters or digits, whatever their case.
+    """Classify characters as letters, digits or others, without regard to capitals.
 
-    codes (NDArray): code points. Shape (n,).
+    codes (NDArray): code points of the characters. Shape (n,).
     RETURNS (NDArray): 1 for a letter, 2 for a digit, 0 for anything else. Shape (n,).
     """
     return _KIND.take(_find_tables(codes)[1].take(codes))
 
 
 def normalise(text: str) -> Normalised:
-    """Normalise a text.
+    """Normalise a text for searching.
 
-    text (str): the original.
-    RETURNS (Normalised): the normalised text and the way back.
+    text (str): the original text.
+    RETURNS (Normalised): the normalised text, its word edges and the offsets of its characters in the original.
     """
     codes = code_points(text)
     table, classes, several = _find_tables(codes)
@@ -190,22 +193,21 @@ def normalise(text: str) -> Normalised:
 
 
 def _find_edges(kinds: NDArray[np.uint8], origin: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Find the word edges. There is none inside the normal form of one character: "ß" does not contain a word "s"."""
+    """Find where words may start or end. There is no edge inside the normal form of one character ("ß" → "ss")."""
     edges = np.ones(len(kinds) + 1, dtype=bool)
     edges[1:-1] = _EDGE.take(kinds[:-1] * np.uint8(4) + kinds[1:]) & (origin[1:] != origin[:-1])
     return edges
 
 
 def _find_tables(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], list[str]]:
-    """Return tables that have all code points of a text; see `_tables`."""
+    """Return tables that are large enough for all code points of a text; see `_tables`."""
     return _tables(_UNICODE if codes.max(initial=0) >= _FREQUENT else _FREQUENT)
 
 
 @cache
 def _tables(size: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8], list[str]]:
-    """Compute the normal form and class of the first code points, and the normal forms of several characters.
-
-    It takes 0.02 s once for those of alphabets, and 0.3 s for all of them.
+    """Compute the tables of normal forms and classes for the first `size` code points, and the list of normal forms
+    that have several characters. This takes 0.02 s for the code points of alphabets, and 0.3 s for all.
     """
     table = np.arange(size, dtype=np.uint32)
     classes = np.zeros(size, dtype=np.uint8)
@@ -224,7 +226,7 @@ def _tables(size: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8], list[str]
 
 
 def _classify(char: str) -> int:
-    """The class of a character, for word edges."""
+    """Return the class of a character (capital, other letter, digit, mark or other), which determines word edges."""
     if unicodedata.category(char) in ("Mn", "Me"):
         return _MARK
     if char.isupper() or char.istitle():

@@ -1,13 +1,14 @@
-"""The patient index: a small number of terms for each of many patients, in a memory-mapped file.
+"""Store the terms of each patient in an index on disk, and search a note for the terms of its own patient.
 
-A row has the id of a patient, the terms and the numbers of their tags, compressed to about a quarter. It is preceded
-by its length and its number of terms. A sorted file of id hashes gives the offset of each row; a patient may have
-several rows. A note is searched only for the terms of its own patient: the row is read and made into a small
-automaton, which is faster than searching the text for each term. All processes share the files.
+The index is a memory-mapped file of rows, which all processes share. A row contains the id of a patient, the patient's
+terms and the numbers of their tags (label, rule and condition; see `terms.Tag`). It is compressed to about a quarter
+and preceded by its length and its number of terms. A patient may have several rows. A second file contains the sorted
+hashes of the ids and a third one the offset of the row of each hash. To search a note, the rows of its patient are
+read and an Aho-Corasick automaton is built from their terms, which is faster than searching the text for each term.
 
-Names are also found with a spelling error: one letter replaced, missing, added or swapped; up to two errors in a long
-name. The distance is optimal string alignment (Damerau 1964; rapidfuzz). Short words must match exactly, because
-changing one letter of a short name usually gives another name. Numbers must match exactly too.
+Names are also found with a spelling error: one letter replaced, missing, added or swapped with the next; up to two
+errors in a long name. The distance is optimal string alignment (Damerau 1964; rapidfuzz). Short words must match
+exactly, because changing one letter of a short name usually gives another name. Numbers must match exactly too.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ from .normalise import Normalised, normalise
 from .terms import MAX_LENGTH, LocalEntry, Tag, TaggedTerm
 
 HEAD = struct.Struct("<II")
-"""Header of each row: number of bytes, number of terms."""
+"""Header of each row: the number of its compressed bytes and the number of its terms."""
 
 _NUMBER = array("I").itemsize
 _LEVEL = 1  # compression level
@@ -44,26 +45,26 @@ _COPIED = 1 << 22  # bytes per copy step
 
 
 class Row(NamedTuple):
-    """A row of the index.
+    """A row of the patient index, decompressed. A patient who was added in several parts has several rows.
 
-    patient_id (str): the id.
-    terms (list[TaggedTerm]): terms with the numbers of their tags.
+    patient_id (str): the normalised id of the patient.
+    terms (list[TaggedTerm]): the normal forms of the terms, each with the number of its tag.
     """
 
     patient_id: str
     terms: list[TaggedTerm]
 
     def __repr__(self) -> str:
-        """Show the number of terms."""
+        """Return a description without the id and the terms."""
         return f"Row({len(self.terms)} terms)"
 
 
 def read_row(data: bytes, count: int) -> Row:
-    """Decompress a row.
+    """Decompress a row of the patient index.
 
-    data (bytes): the compressed row.
-    count (int): its number of terms.
-    RETURNS (Row): the row.
+    data (bytes): the compressed row, without its header.
+    count (int): the number of terms in its header.
+    RETURNS (Row): the patient id and the terms.
     """
     data = zlib.decompress(data)
     numbers, text = data[: count * _NUMBER], data[count * _NUMBER :].decode("utf-8", "surrogatepass")
@@ -72,25 +73,25 @@ def read_row(data: bytes, count: int) -> Row:
 
 
 class Packed(NamedTuple):
-    """Terms in the form in which they are written. The packed terms of a value can be shared by all patients who have
-    it.
+    """Terms serialized for writing to a row. The terms made from one value, such as a given name, are packed once and
+    shared by all patients who have the value.
 
     text (str): the terms, each followed by a line break.
-    numbers (bytes): numbers of their tags, 32 bits each.
+    numbers (bytes): the number of the tag of each term, 32 bits each.
     """
 
     text: str
     numbers: bytes
 
     def __repr__(self) -> str:
-        """Show the number of terms."""
+        """Return a description without the terms."""
         return f"Packed({len(self.numbers) // _NUMBER} terms)"
 
 
 def pack(ready: Iterable[TaggedTerm]) -> Packed:
-    """Pack terms; repetitions are dropped.
+    """Serialize terms for `PatientWriter.add`. Repeated terms are dropped.
 
-    ready (Iterable[TaggedTerm]): the terms.
+    ready (Iterable[TaggedTerm]): normal forms with the numbers of their tags.
     RETURNS (Packed): the packed terms.
     """
     kept = dict.fromkeys(ready)
@@ -99,7 +100,7 @@ def pack(ready: Iterable[TaggedTerm]) -> Packed:
 
 
 def unpack(packed: Packed) -> Iterator[TaggedTerm]:
-    """Unpack terms.
+    """Convert packed terms back to pairs.
 
     packed (Packed): the result of `pack`.
     RETURNS (Iterator[TaggedTerm]): terms with the numbers of their tags.
@@ -110,9 +111,9 @@ def unpack(packed: Packed) -> Iterator[TaggedTerm]:
 class PatientPart(NamedTuple):
     """Rows that another process wrote, to be appended to the index.
 
-    path (Path): the file.
-    hashes, offsets (bytes): id hash and offset of each row, 64 bits each.
-    terms (int): number of terms.
+    path (Path): the file with the rows.
+    hashes, offsets (bytes): the hash of the patient id and the offset in the file of each row, 64 bits each.
+    terms (int): the number of terms in all rows.
     """
 
     path: Path
@@ -122,10 +123,11 @@ class PatientPart(NamedTuple):
 
 
 class PatientWriter:
-    """Writes the rows of a `PatientIndex` from a stream. It needs 16 bytes of memory per row.
+    """Writes the files of a `PatientIndex`, one row at a time. It keeps only 16 bytes per row in memory. The index is
+    complete after `finish`.
 
-    path (Path): the file; an existing one is replaced.
-    terms (int): number of terms written so far.
+    path (Path): the file for the rows; an existing one is replaced. The other files are written next to it.
+    terms (int): the number of terms written so far.
     """
 
     def __init__(self, path: Path) -> None:
@@ -136,9 +138,9 @@ class PatientWriter:
         self.terms = 0
 
     def add(self, patient_id: str, packed: Sequence[Packed]) -> None:
-        """Write a row.
+        """Write a row with terms of a patient.
 
-        patient_id (str): the id.
+        patient_id (str): the normalised id of the patient; see `normal_id`.
         packed (Sequence[Packed]): the terms.
         """
         numbers = b"".join([terms.numbers for terms in packed])
@@ -147,11 +149,11 @@ class PatientWriter:
         self.add_row(hash_id(patient_id), len(numbers) // _NUMBER, data)
 
     def add_row(self, hashed: int, terms: int, data: bytes) -> None:
-        """Write a compressed row.
+        """Write a row that is already compressed.
 
-        hashed (int): hash of the patient id.
-        terms (int): number of terms.
-        data (bytes): the compressed row.
+        hashed (int): the hash of the patient id, from `hash_id`.
+        terms (int): the number of terms in the row.
+        data (bytes): the compressed row, without a header.
         """
         self._file.write(HEAD.pack(len(data), terms) + data)
         self._hashes.append(hashed)
@@ -160,14 +162,14 @@ class PatientWriter:
         self.terms += terms
 
     def part(self) -> PatientPart:
-        """Close the file. RETURNS (PatientPart): the rows, for `take` of another writer."""
+        """Close the file. RETURNS (PatientPart): the rows, which another writer can append with `take`."""
         self._file.close()
         return PatientPart(self._path, self._hashes.tobytes(), self._offsets.tobytes(), self.terms)
 
     def take(self, part: PatientPart) -> None:
         """Append the rows that another writer wrote, and remove its file.
 
-        part (PatientPart): the rows.
+        part (PatientPart): the rows, as returned by `PatientWriter.part` of the other writer.
         """
         with part.path.open("rb") as file:
             shutil.copyfileobj(file, self._file, _COPIED)
@@ -179,7 +181,7 @@ class PatientWriter:
         self.terms += part.terms
 
     def finish(self) -> int:
-        """Write the index files. RETURNS (int): number of patients."""
+        """Close the rows, and write the files with the hashes and offsets. RETURNS (int): the number of patients."""
         self._file.close()
         hashes, offsets = np.array(self._hashes), np.array(self._offsets)
         order = np.argsort(hashes, kind="stable")
@@ -193,10 +195,10 @@ class PatientWriter:
 
 
 def hash_id(patient_id: str) -> int:
-    """Hash a patient id.
+    """Compute the hash by which the rows of a patient are found in the index.
 
-    patient_id (str): the id.
-    RETURNS (int): 64 bits of its BLAKE2b hash.
+    patient_id (str): the normalised id; see `normal_id`.
+    RETURNS (int): the 64-bit BLAKE2b hash of the id.
     """
     data = patient_id.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
@@ -208,9 +210,9 @@ _MASK = (1 << _BITS) - 1
 
 
 class PatientTerms:
-    """The terms of one patient.
+    """Finds the terms of one patient in texts.
 
-    terms (Iterable[tuple[str, Tag]]): normal forms and their tags.
+    terms (Iterable[tuple[str, Tag]]): the normal form and the tag of each term.
     """
 
     def __init__(self, terms: Iterable[tuple[str, Tag]]) -> None:
@@ -226,24 +228,24 @@ class PatientTerms:
         self._automaton.make_automaton()
 
     def __len__(self) -> int:
-        """The number of distinct terms."""
+        """Return the number of distinct terms."""
         return len(self._tags)
 
     @property
     def entries(self) -> list[LocalEntry]:
-        """The terms as entries, in normal form."""
+        """The terms as dictionary entries, in normal form and without repetitions."""
         return [LocalEntry(term, *tag) for term, tag in dict.fromkeys(self._terms)]
 
     def __repr__(self) -> str:
-        """Show the number of terms, none of them."""
+        """Return a description with the number of terms, without the terms."""
         return f"PatientTerms({len(self)} terms)"
 
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
-        """Find the terms of a text; see `Institution.find`.
+        """Find the patient's terms in a text. A match inside another match is dropped; matches may overlap.
 
-        text (str): the original.
-        folded (Normalised): the same text, normalised; computed if not given.
-        RETURNS (list[Match]): matches in text order; a term with several tags gives one match for each.
+        text (str): the original text.
+        folded (Normalised): the same text, normalised; None to compute it.
+        RETURNS (list[Match]): the matches in text order; a term with several tags gives one match for each tag.
         """
         if not text or not self._tags:
             return []
@@ -260,10 +262,10 @@ class PatientTerms:
 
 
 class PatientIndex:
-    """The patient index, opened for reading.
+    """Reads the terms of patients from the index that a `PatientWriter` wrote.
 
-    folder (Path): the folder of the files.
-    tags (Sequence[Tag]): tags by number, from 1.
+    folder (Path): the folder with the files of the index.
+    tags (Sequence[Tag]): the tags of the dictionary; the first one has number 1.
     """
 
     def __init__(self, folder: Path, tags: Sequence[Tag]) -> None:
@@ -273,32 +275,32 @@ class PatientIndex:
         self._offsets = map_file(folder / "patient-offsets", np.uint64)
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """Return the number of rows, which can be greater than the number of patients."""
         return len(self._hashes)
 
     def find(self, patient_id: str) -> PatientTerms | None:
-        """Read the terms of a patient.
+        """Read the terms of a patient and prepare them for searching.
 
-        patient_id (str): the id.
+        patient_id (str): the id in any spelling; it is normalised.
         RETURNS (PatientTerms): the terms; None if the patient is not in the index.
         """
         own = self._own(patient_id)
         return PatientTerms((term, self._tags[i - 1]) for row in own for term, i in row.terms) if own else None
 
     def __contains__(self, patient_id: str) -> bool:
-        """Whether the index has terms of a patient."""
+        """Return whether the index has at least one term of a patient."""
         return any(row.terms for row in self._own(patient_id))
 
     def tagged_terms(self, patient_id: str) -> list[TaggedTerm]:
-        """Read the stored terms of a patient.
+        """Read the terms of a patient as they are stored, to write them to another index.
 
-        patient_id (str): the id.
+        patient_id (str): the id in any spelling; it is normalised.
         RETURNS (list[TaggedTerm]): terms with the numbers of their tags; empty if the patient is not in the index.
         """
         return [ready for row in self._own(patient_id) for ready in row.terms]
 
     def ids(self) -> Iterator[str]:
-        """Yield the patient id of each row, in file order."""
+        """Yield the patient id of each row, in file order. The id of a patient with several rows is repeated."""
         return (self._read(offset).patient_id for offset in np.sort(self._offsets).tolist())
 
     def terms(self) -> Iterator[tuple[str, Tag]]:
@@ -307,10 +309,11 @@ class PatientIndex:
             yield from ((term, self._tags[number - 1]) for term, number in self._read(offset).terms)
 
     def copy(self, writer: PatientWriter, left_out: Set[str]) -> None:
-        """Copy the rows to a writer.
+        """Copy the rows to the writer of a new index.
 
-        writer (PatientWriter): the writer; its tags must start with those of this index.
-        left_out (Set[str]): ids of patients to leave out.
+        writer (PatientWriter): the writer of the new index. Rows are copied with the numbers of their tags, so the
+            tags of the new index must begin with those of this one, in the same order.
+        left_out (Set[str]): the ids of the patients whose rows are not copied.
         """
         left_out = {normal_id(patient_id) for patient_id in left_out}
         hashes = {hash_id(patient_id) for patient_id in left_out}
@@ -320,7 +323,7 @@ class PatientIndex:
                 writer.add_row(hashed, *self._compressed(offset))
 
     def _own(self, patient_id: str) -> list[Row]:
-        """The rows of a patient."""
+        """Read all rows of a patient."""
         patient_id = normal_id(patient_id)
         wanted = np.uint64(hash_id(patient_id))
         first, last = np.searchsorted(self._hashes, wanted), np.searchsorted(self._hashes, wanted, side="right")
@@ -328,25 +331,25 @@ class PatientIndex:
         return [row for row in rows if row.patient_id == patient_id]
 
     def _compressed(self, offset: int) -> tuple[int, bytes]:
-        """The number of terms of a row, and its compressed data."""
+        """Return the number of terms of the row at an offset, and its compressed data."""
         start = offset + HEAD.size
         size, count = HEAD.unpack(self._rows[offset:start].tobytes())
         return count, self._rows[start : start + size].tobytes()
 
     def _read(self, offset: int) -> Row:
-        """Read a row."""
+        """Read and decompress the row at an offset."""
         count, data = self._compressed(offset)
         return read_row(data, count)
 
 
 def _drop_needless(tags: Iterable[Tag]) -> tuple[Tag, ...]:
-    """Drop repeated tags, and conditional tags whose label and rule occur without a condition."""
+    """Drop repeated tags, and tags with a condition if the same label and rule also occur without it."""
     kept = dict.fromkeys(tags)
     return tuple(tag for tag in kept if not (tag.condition and tag._replace(condition="") in kept))
 
 
 FUZZY = "~"
-"""Suffix of the rule of a fuzzy match: "patients.surname~"."""
+"""Suffix that is added to the rule of a match with a spelling error: "patients.surname~"."""
 
 _LABELS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "CITY", "STREET"})
 _SHORTEST = 6  # minimal length of a name with one error
@@ -357,11 +360,11 @@ _NAME_WORD = re.compile(r"[^\W\d_]+")
 
 
 class FuzzyNames(NamedTuple):
-    """Words of names to search for.
+    """The words of one patient's names that are also searched for with spelling errors.
 
-    words (Sequence[str]): n normalised words.
-    lengths (NDArray): their lengths. Shape (n,).
-    tags (Sequence): labels and rules of each word.
+    words (Sequence[str]): the n words, in normal form.
+    lengths (NDArray): the number of characters of each word. Shape (n,).
+    tags (Sequence): for each word, the pairs of label and rule of the entries that contain it.
     """
 
     words: Sequence[str]
@@ -369,16 +372,17 @@ class FuzzyNames(NamedTuple):
     tags: Sequence[tuple[tuple[str, str], ...]]
 
     def __repr__(self) -> str:
-        """Show the number of words."""
+        """Return a description with the number of words, without the words."""
         return f"FuzzyNames({len(self.words)} words)"
 
 
 class CandidateWords:
-    """The words of a text that could be misspelt names, with their places. They can be compared with several lists of
-    names.
+    """Finds misspelt names among the words of a text. The words are collected once and can then be compared with the
+    names of several patients.
 
-    folded (Normalised): the text.
-    known (Callable): whether a normalised word is a word of the language, which is then not taken for a misspelt name.
+    folded (Normalised): the normalised text.
+    known (Callable): returns whether a normalised word is a word of the language, which is not taken for a misspelt
+        name; None to consider all words.
     """
 
     def __init__(self, folded: Normalised, known: Callable[[str], bool] | None = None) -> None:
@@ -390,10 +394,10 @@ class CandidateWords:
         self._words = [word for word in self._places if not (known and known(word))]
 
     def find(self, names: FuzzyNames) -> list[Match]:
-        """Find misspelt names.
+        """Find the words of the text that are names with a spelling error.
 
-        names (FuzzyNames): the names of one patient.
-        RETURNS (list[Match]): matches in text order. Their rules end with `FUZZY`.
+        names (FuzzyNames): the names of one patient, from `fuzzy_names`.
+        RETURNS (list[Match]): the matches in text order. Their rules end with `FUZZY`.
         """
         if not self._words or not names.words:
             return []
@@ -418,11 +422,11 @@ def fuzzy_find(
     folded: Normalised | None = None,
     known: Callable[[str], bool] | None = None,
 ) -> list[Match]:
-    """Find misspelt names in a text. Correctly spelled names are left to the exact search.
+    """Find the misspelt names of one patient in a text. Correctly spelled names are not returned.
 
-    text (str): the original.
-    entries (Iterable[LocalEntry]): the entries of one patient; those with a condition are ignored.
-    folded (Normalised): the same text, normalised; computed if not given.
+    text (str): the original text.
+    entries (Iterable[LocalEntry]): the entries of the patient; those with a condition are ignored.
+    folded (Normalised): the same text, normalised; None to compute it.
     known (Callable): see `CandidateWords`.
     RETURNS (list[Match]): see `CandidateWords.find`.
     """
@@ -431,10 +435,10 @@ def fuzzy_find(
 
 @lru_cache(64)
 def fuzzy_names(entries: tuple[LocalEntry, ...]) -> FuzzyNames:
-    """Collect the words of names that may be misspelt.
+    """Collect the words of a patient's names that are long enough to be searched for with spelling errors.
 
-    entries (tuple[LocalEntry, ...]): entries of one patient; those with a condition are left out.
-    RETURNS (FuzzyNames): the words.
+    entries (tuple[LocalEntry, ...]): the entries of the patient; those with a condition are left out.
+    RETURNS (FuzzyNames): the distinct words with their labels and rules.
     """
     tags: dict[str, dict[tuple[str, str], None]] = {}
     # A combined name ("olalla villaseca") has the rule of one part; the entry of each single part has its own rule.

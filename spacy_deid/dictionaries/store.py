@@ -1,4 +1,7 @@
-"""The dictionaries made from an EHR, in a folder: the institution's terms and the terms of each patient.
+"""Write and open a store: a folder with the dictionaries made from an EHR.
+
+A store has the terms of the institution, which are searched for in all notes, and the terms of each patient, which are
+searched for in the patient's own notes only.
 
     folder/manifest.json    sources, counts and tags of the build; names the current build
     folder/lock             locked by the process that writes
@@ -42,9 +45,9 @@ _LOCK = "lock"
 
 
 def claim_folder(folder: Path) -> None:
-    """Create the folder, or check that an existing one contains only dictionaries.
+    """Create the folder of a store, readable only by its owner, or check that an existing one contains only a store.
 
-    folder (Path): the folder.
+    folder (Path): the folder of the store.
     RAISES: ConfigError (D160) if it contains other files or cannot be created.
     """
     try:
@@ -59,10 +62,11 @@ def claim_folder(folder: Path) -> None:
 
 
 def lock_folder(folder: Path) -> int:
-    """Lock the folder for writing, until the handle is closed or the process ends.
+    """Lock the folder of a store for writing, until the handle is closed or the process ends. On Windows, nothing is
+    locked.
 
-    folder (Path): the folder.
-    RETURNS (int): the file handle.
+    folder (Path): the folder of the store.
+    RETURNS (int): the handle of the lock file.
     RAISES: ConfigError (D160) if another process has locked it.
     """
     handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
@@ -79,19 +83,20 @@ def lock_folder(folder: Path) -> int:
 
 
 def _is_build(path: Path) -> bool:
-    """Whether a path is the folder of a build."""
+    """Return whether a path is the folder of a build."""
     return path.name.startswith(BUILD) and path.is_dir() and not path.is_symlink()
 
 
 def _is_manifest(path: Path) -> bool:
-    """Whether a path is the manifest, or an incomplete one."""
+    """Return whether a path is the manifest, or one that was not written completely."""
     return path.name == MANIFEST or path.name.startswith(f"{MANIFEST}.")
 
 
 def remove_old_builds(folder: Path) -> None:
-    """Remove all builds except the current one. A process that has a build open can still read it.
+    """Remove all builds except the one that the manifest names. A process that has an old build open can still read
+    it.
 
-    folder (Path): the folder, locked.
+    folder (Path): the folder of the store, locked by `lock_folder`.
     """
     current = _read_json(folder).get("build")
     for path in folder.iterdir():
@@ -102,7 +107,7 @@ def remove_old_builds(folder: Path) -> None:
 
 
 def _read_json(folder: Path) -> dict[str, Any]:
-    """Read the manifest; an empty dict if there is none."""
+    """Read the manifest without checking its content; an empty dict if there is none."""
     try:
         data = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -113,10 +118,10 @@ def _read_json(folder: Path) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest and check its version, and the sizes and permissions of the files.
+    """Read the manifest of a store and check its version, and the sizes and permissions of the files.
 
-    folder (Path): the folder.
-    RETURNS (dict): the manifest.
+    folder (Path): the folder of the store.
+    RETURNS (dict): the content of the manifest.
     RAISES: ConfigError if there is none (D160), others can read the files (D161), or they are damaged (D162).
     """
     meta = _read_json(folder)
@@ -138,8 +143,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def write_manifest(folder: Path, build: Path, meta: dict[str, Any]) -> None:
     """Flush the files of a build to disk, make them private, and make the build current.
 
-    folder (Path): the folder, locked.
-    build (Path): the folder of the build.
+    folder (Path): the folder of the store, locked by `lock_folder`.
+    build (Path): the folder of the build in it.
     meta (dict): the content of the manifest, without the names and sizes of the files.
     """
     files = {}
@@ -160,15 +165,17 @@ _KEPT = 256  # patients whose terms are cached
 
 
 class LocalStore:
-    """Dictionaries, opened for reading.
+    """A store of dictionaries, opened for reading. Use `open` to create it.
 
-    folder (Path): the folder.
+    folder (Path): the folder of the store.
     institution (Institution): the terms of the institution.
-    patients (PatientIndex): the terms of the patients.
-    manifest (dict): the builder's description of its sources.
-    counts (dict): "institution_terms", "patients", "patient_terms".
-    skipped (list[dict]): "rule", "reason" and "count" of entries that were left out.
-    build (str): random name of this build, for traces.
+    patients (PatientIndex): the terms of all patients.
+    patient (Callable): returns the `PatientTerms` of a patient id, or None; the last ones are cached.
+    tags (list[Tag]): the tags of all terms; the first one has number 1.
+    manifest (dict): the description of the sources that was given to `StoreWriter.commit`.
+    counts (dict): the numbers of "institution_terms", "patients" and "patient_terms".
+    skipped (list[dict]): entries that were left out, as "rule", "reason" and "count".
+    build (str): random name of this build, which identifies it in traces.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -187,13 +194,12 @@ class LocalStore:
 
     @classmethod
     def open(cls, folder: str | Path) -> "LocalStore":
-        """Open dictionaries.
+        """Open the store in a folder.
 
         folder (str or Path): the folder that a `StoreWriter` wrote.
-        RETURNS (LocalStore): the dictionaries.
-        RAISES: ConfigError if there are none (D160), others than the owner can read them (D161), or they are damaged
-            or have
-            another version (D162).
+        RETURNS (LocalStore): the store.
+        RAISES: ConfigError if the folder has no store (D160), others than the owner can read it (D161), or it is
+            damaged or has another version (D162).
         """
         for _ in range(3):  # a new build may replace the one in the manifest meanwhile
             with suppress(FileNotFoundError):
@@ -202,17 +208,17 @@ class LocalStore:
 
     @property
     def has_patients(self) -> bool:
-        """Whether there is at least one patient."""
+        """Whether the store has terms of at least one patient."""
         return self.counts["patients"] > 0
 
     @property
     def fuzzy(self) -> bool:
-        """Whether misspelt names of the patient count as matches."""
+        """Whether misspelt names of a patient count as matches, as set when the store was built."""
         return bool(self.manifest.get("fuzzy", False))
 
     @property
     def labels(self) -> set[str]:
-        """The labels of all entries."""
+        """The labels of all terms of the institution and the patients."""
         return {tag.label for tag in self.tags}
 
     def patient_ids(self) -> Iterator[str]:
@@ -220,29 +226,29 @@ class LocalStore:
         return self.patients.ids()
 
     def __repr__(self) -> str:
-        """Show the folder and the counts."""
+        """Return a description with the folder and the counts, without any term."""
         return f"LocalStore({str(self.folder)!r}, {self.counts})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path of the folder."""
+        """Pickle only the path of the folder, so that no term is copied."""
         return LocalStore.open, (str(self.folder),)
 
 
 class StoreWriter:
-    """Writes dictionaries from streams, in bounded memory.
+    """Writes the dictionaries of a store from streams, in bounded memory.
 
         with StoreWriter(folder) as writer:
             writer.add_institution(entries)
             writer.add_patient(patient_id, entries)
             writer.commit(manifest)
 
-    Nothing changes without `commit`. Entries that cannot be searched for are left out and counted: empty ones, those
-    that are too long and, unless they have a condition, those that would match almost everywhere.
+    The old dictionaries stay in place until `commit`. Entries that cannot be searched for are left out and counted:
+    empty ones, those that are too long and, unless they have a condition, those that would match almost everywhere.
 
-    folder (str or Path): a new or empty folder, or dictionaries to replace.
+    folder (str or Path): a new or empty folder, or an existing store, whose dictionaries are replaced.
     update (bool): whether to start from the existing dictionaries. New entries of a patient are added to the old ones,
         unless `remove_patient` is called first.
-    skipped (Counter): rule and reason → number of entries that were left out.
+    skipped (Counter): number of entries that were left out, by rule and reason.
     RAISES: ConfigError (D160) if the folder contains other files or another process is writing to it.
     """
 
@@ -261,24 +267,24 @@ class StoreWriter:
         self._replaced: set[str] = set()
 
     def __enter__(self) -> "StoreWriter":
-        """Return the writer."""
+        """Return the writer itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove everything that was not committed."""
+        """Remove everything that was not committed, and release the lock."""
         self._patients.close()
         remove_old_builds(self.folder)
         os.close(self._lock)
 
     @property
     def has_old(self) -> bool:
-        """Whether existing dictionaries are being updated."""
+        """Whether there are existing dictionaries that this writer updates."""
         return self._old is not None
 
     def add_institution(self, entries: Iterable[LocalEntry]) -> None:
-        """Add terms of the institution.
+        """Add terms of the institution, which are searched for in all notes.
 
         entries (Iterable[LocalEntry]): any number of entries, read as a stream.
         RAISES: ConfigError (D163) for an invalid label, rule or condition.
@@ -287,10 +293,10 @@ class StoreWriter:
             self._institution.add(term, number)
 
     def add_patient(self, patient_id: str, entries: Iterable[LocalEntry]) -> None:
-        """Add terms of a patient.
+        """Add terms of a patient, which are searched for in the patient's own notes.
 
-        patient_id (str): the id, as in ``doc._.ehr["patient_id"]``.
-        entries (Iterable[LocalEntry]): the entries.
+        patient_id (str): the id of the patient, as in ``doc._.ehr["patient_id"]``; it is normalised.
+        entries (Iterable[LocalEntry]): the entries of the patient.
         RAISES: ConfigError for an empty id (D160), or an invalid label, rule or condition (D163).
         """
         patient_id = normal_id(patient_id)
@@ -314,10 +320,10 @@ class StoreWriter:
         return self._build, list(self._tags.known)
 
     def take(self, part: PatientPart, patient_ids: Iterable[str] = ()) -> None:
-        """Add the patients that another process wrote.
+        """Add the patients that another process wrote to its own file.
 
-        part (PatientPart): the file; it is removed.
-        patient_ids (Iterable[str]): in an update, the ids of these patients, whose old terms are dropped.
+        part (PatientPart): the rows in the file, which is removed.
+        patient_ids (Iterable[str]): in an update, the ids of these patients. Their old terms are not copied.
         """
         self._patients.take(part)
         self._replaced.update(patient_ids)
@@ -325,12 +331,12 @@ class StoreWriter:
     def remove_patient(self, patient_id: str) -> None:
         """In an update, drop the old terms of a patient. Terms that are added afterwards are kept.
 
-        patient_id (str): the id.
+        patient_id (str): the id of the patient.
         """
         self._replaced.add(normal_id(patient_id))
 
     def commit(self, manifest: dict[str, Any]) -> None:
-        """Replace the old dictionaries by the new ones.
+        """Write the manifest, which replaces the old dictionaries by the new ones in one step.
 
         manifest (dict): description of the sources: tables, columns, counts. Plain values, none of them from the EHR.
         """
@@ -362,10 +368,10 @@ class StoreWriter:
 
 
 class PatientChoice(NamedTuple):
-    """The terms to use for a note.
+    """The patient's terms to search for in a note, or the reason why there are none.
 
-    own (PatientTerms | None): the terms of its patient; None if there are none.
-    missing (str): the reason why there are none; "" if there are.
+    own (PatientTerms | None): the terms of the note's patient; None if there are none.
+    missing (str): "no patient_id" or "unknown patient_id" if there are none; otherwise "".
     """
 
     own: PatientTerms | None
@@ -373,10 +379,10 @@ class PatientChoice(NamedTuple):
 
 
 def select_patient_terms(store: LocalStore, value: Any) -> PatientChoice:
-    """Select the terms of a patient.
+    """Select the terms of the patient of a note.
 
     store (LocalStore): the dictionaries.
-    value (Any): the patient id as text or number; None, NaN or "" if the note has none.
+    value (Any): the patient id of the note as text or number; None, NaN or "" if it has none.
     RETURNS (PatientChoice): the terms, or the reason why there are none.
     """
     patient_id = normal_id(value)
@@ -390,11 +396,13 @@ def search_note(
     """Search a note for terms of the institution and of its own patient.
 
     store (LocalStore): the dictionaries.
-    own (PatientTerms | None): the terms of the note's patient.
-    text (str): the note.
+    own (PatientTerms | None): the terms of the note's patient; None to search for terms of the institution only.
+    text (str): the text of the note.
     folded (Normalised): the same text, normalised.
-    is_word (Callable | None): whether a normalised word is a word of the language; None to ignore misspelt names.
-    RETURNS (list[Match]): matches; the rules of the patient's own terms start with `OWN_PREFIX`.
+    is_word (Callable | None): returns whether a normalised word is a word of the language, which is not taken for a
+        misspelt name; None to ignore misspelt names.
+    RETURNS (list[Match]): the matches of the institution, then those of the patient. The rules of the patient's own
+        terms start with `OWN_PREFIX`.
     """
     matches = store.institution.find(text, folded)
     if own is None:
@@ -414,8 +422,8 @@ _SHORTEST = 5  # minimal letters and digits of a number that identifies a person
 
 
 class KnownIdentities:
-    """The names and numbers of the people in the dictionaries, so that no surrogate is a real identity. Supports
-    `value in identities`.
+    """Checks with `value in identities` whether a surrogate is the name or a number of a real person in the
+    dictionaries, so that it can be rejected.
 
     The patient index is keyed by patient id, whereas the question here is whether a value belongs to anyone. The names
     and numbers of all patients are therefore hashed at the first request, with a random key that exists only in this
@@ -431,17 +439,17 @@ class KnownIdentities:
         self._key = secrets.token_bytes(16)
 
     def __repr__(self) -> str:
-        """Show the store, no names."""
+        """Return a description with the store, without any name."""
         return f"KnownIdentities({self._store!r})"
 
     def __reduce__(self) -> tuple[type["KnownIdentities"], tuple[LocalStore]]:
-        """Pickle the store, which pickles its path."""
+        """Pickle only the store. The copy hashes the names again, with its own key."""
         return KnownIdentities, (self._store,)
 
     def __contains__(self, value: object) -> bool:
-        """Check whether a value is the full name or a number of a known person.
+        """Return whether a value is the full name or a number of a person in the dictionaries.
 
-        value (str): a surrogate.
+        value (str): the surrogate to check.
         """
         folded = normal_form(str(value))
         wanted = self._hash(folded, name=" " in folded) if folded else None
@@ -469,7 +477,7 @@ class KnownIdentities:
                     yield hashed
 
     def _hash(self, value: str, *, name: bool) -> np.uint64 | None:
-        """Hash a name of several words or a number; None for a value that does not identify a person."""
+        """Hash a name of several words or a number; return None for a value that does not identify a person."""
         folded = normal_form(value)
         if not (name and " " in folded and not any(char.isdigit() for char in folded)):
             folded = "".join(char for char in folded if char.isalnum())

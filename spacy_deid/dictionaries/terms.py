@@ -1,8 +1,11 @@
-"""Terms with their labels and rules: from term lists, and from an EHR. Terms that would redact everything are refused.
+"""Read and check the terms of dictionaries, from term lists and from an EHR.
+
+Each term has a label and a rule, which names its origin in the evidence of a match. Terms that would match nearly
+everywhere are refused in a list and left out of an EHR dictionary.
 
 A list is a CSV file with the header ``term,label`` or ``term,label,rule``, or a JSONL file of objects with these keys,
-in UTF-8 with or without byte order mark. Each row is checked before its term is used. Errors name the file and the row
-only, because the rows of a hospital's lists are its patients.
+in UTF-8 with or without byte order mark. Each row is checked before its term is used. Errors name only the file
+and the row, not the term, because a hospital's lists contain names of patients.
 """
 
 import csv
@@ -26,11 +29,11 @@ _ROWS_NAMED = 20
 
 
 class Entry(NamedTuple):
-    """A checked row of a list.
+    """A row of a term list that was checked.
 
     term (str): normal form of the term.
-    label (str): canonical label.
-    rule (str): name of the list, or the rule in the row.
+    label (str): canonical label of its matches.
+    rule (str): rule of its matches: the rule in the row, or else the name of the list.
     """
 
     term: str
@@ -39,23 +42,23 @@ class Entry(NamedTuple):
 
 
 def list_name(path: str | Path) -> str:
-    """The name of a list in the rules of its matches: the file name without suffix.
+    """Return the name of a list, which is the rule of its matches.
 
-    path (str or Path): the file.
+    path (str or Path): the file of the list.
+    RETURNS (str): the file name without its suffix.
     """
     return Path(path).stem
 
 
 def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
-    """Read a list row by row, without holding it in memory.
+    """Read a term list row by row and check it. Rows are not collected, but the labels of all terms are.
 
     path (str or Path): a .csv or .jsonl file.
-    label (str): label of rows without one.
+    label (str): label of the rows without one; None if every row must have a label.
     YIELDS (Entry): the rows in file order.
-    RAISES: ConfigError if the file does not exist (D150) or has another type (D151), a row is invalid (D152), a label
-        is
-        unknown (D154) or missing (D155), or, after the last row, if there were no terms (D152), terms that are too
-        general (D153), or terms with two labels (D167).
+    RAISES: ConfigError if the file does not exist (D150) or has another type (D151), a row is invalid (D152), or a
+        label is unknown (D154) or missing (D155). After the last row, ConfigError if the list has no terms (D152),
+        terms that would match nearly everywhere (D153), or terms with two labels (D167).
     """
     path = Path(path)
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
@@ -68,11 +71,12 @@ def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
 
 
 def check_terms(terms: Iterable[str], label: str, name: str) -> Iterator[Entry]:
-    """Check terms given in code. Errors name their position, from 1, as the row.
+    """Check terms that are given in code rather than in a file. Errors name the position of a term, from 1, as its
+    row.
 
     terms (Iterable[str]): the terms.
-    label (str): their label.
-    name (str): the rule of their matches.
+    label (str): canonical label of all terms.
+    name (str): rule of their matches.
     YIELDS (Entry): the terms in order.
     RAISES: ConfigError, see `read_list`.
     """
@@ -81,7 +85,7 @@ def check_terms(terms: Iterable[str], label: str, name: str) -> Iterator[Entry]:
 
 
 def is_too_general(term: str) -> bool:
-    """Check whether a term would match almost everywhere.
+    """Check whether a term would match nearly everywhere.
 
     term (str): a normal form.
     RETURNS (bool): True if it has no letter or digit, or only single ones and function words: "a", "j. m.", "de la".
@@ -95,13 +99,15 @@ def is_too_general(term: str) -> bool:
 
 @cache
 def function_words() -> frozenset[str]:
-    """Load the function words of all languages of the package. RETURNS (frozenset[str]): normal forms."""
+    """Load the function words ("the", "de") of all languages of the package. RETURNS (frozenset[str]): normal
+    forms.
+    """
     lines = (line for language in all_languages() for line in language.read_lines("function_words.txt"))
     return frozenset(normal_form(word) for line in lines for word in line.split())
 
 
 def _some(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Pass rows on, and refuse a file without rows."""
+    """Yield the rows unchanged. RAISES: ConfigError (D152) at the end if there were none."""
     row = 0
     for row, values in rows:
         yield row, values
@@ -116,8 +122,8 @@ def _check(
     label: str | None,
     labels: dict[str, str] | None,
 ) -> Iterator[Entry]:
-    """Convert rows to entries. Terms that are too general or have two labels are collected, so that one error names
-    them all."""
+    """Convert rows to entries and check them. The rows of terms that are too general or have two labels are collected,
+    so that one error names them all."""
     general: list[int] = []
     twice: list[int] = []
     for row, values in rows:
@@ -147,14 +153,14 @@ def _check(
 
 
 def _name_rows(rows: Sequence[int]) -> str:
-    """List row numbers for an error: the first ones, and how many more there are."""
+    """Join row numbers for an error message; of a long list, only the first ones and the number of the others."""
     named = ", ".join(map(str, rows[:_ROWS_NAMED]))
     return named + (f" and {len(rows) - _ROWS_NAMED} more" if len(rows) > _ROWS_NAMED else "")
 
 
 def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield row number and values by column. The number is that of the line in which the row ends; the header is row
-    1.
+    """Yield the number of each row and its values by column. The number is that of the line in which the row ends; the
+    header is row 1.
     """
     reader = csv.reader(_decode(path), strict=True)
     try:
@@ -174,7 +180,7 @@ def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield row number and values by key."""
+    """Yield the number of each line that is not blank, and its values by key."""
     for row, line in enumerate(_decode(path), 1):
         if not line.strip():
             continue
@@ -188,7 +194,7 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _decode(path: Path) -> Iterator[str]:
-    """Decode a file line by line, so that a decoding error can name the row."""
+    """Yield the decoded lines of a file. Each line is decoded separately, so that an error can name its row."""
     with path.open("rb") as file:
         for row, line in enumerate(file, 1):
             try:
@@ -198,14 +204,14 @@ def _decode(path: Path) -> Iterator[str]:
 
 
 def _broken(source: str | Path, row: int, reason: str) -> ConfigError:
-    """Make the error for an invalid row."""
+    """Return the error (D152) for an invalid row."""
     return ConfigError(Errors.D152.format(path=source, row=row, reason=reason))
 
 
 CONDITIONS = ("", "name")
 LONG = f"longer than {MAX_LENGTH} characters"
 GENERAL = "would match nearly everywhere"
-"""Reasons why entries are left out."""
+"""Reasons for which entries of an EHR are left out of the dictionaries, as used in counts."""
 
 OWN_PREFIX = "patient:"  # prefix of the rules of a patient's own terms in evidence
 
@@ -217,11 +223,12 @@ _NORMAL = re.compile(r"[a-z0-9.,'@()/+]+(?: [a-z0-9.,'@()/+]+)*").fullmatch  # s
 
 
 class Tag(NamedTuple):
-    """The properties of an entry without its term. Contains no value of the EHR.
+    """The properties that many terms of an EHR share: the label, the origin and the condition of a match. A tag
+    contains no value of the EHR.
 
     label (str): canonical label.
-    rule (str): "table.column".
-    condition (str): "" or "name".
+    rule (str): the column that the term is from, as "table.column".
+    condition (str): "" or "name"; see `LocalEntry`.
     """
 
     label: str
@@ -230,14 +237,13 @@ class Tag(NamedTuple):
 
 
 class LocalEntry(NamedTuple):
-    """One variant of one value of an EHR.
+    """A term of a dictionary that is made from an EHR: one way of writing a value of the EHR.
 
-    term (str): the variant.
+    term (str): the value as it may be written in notes.
     label (str): canonical label.
-    rule (str): its origin, "table.column".
-    condition (str): "" if it always matches; "name" for an ambiguous word that matches only in the context of a name,
-        see
-        `conditions`.
+    rule (str): the column that the value is from, as "table.column".
+    condition (str): "" if the term always matches; "name" for a name that is also an ordinary word and matches only
+        in the context of a name, see `conditions`.
     """
 
     term: str
@@ -246,14 +252,14 @@ class LocalEntry(NamedTuple):
     condition: str = ""
 
     def __repr__(self) -> str:
-        """Show the properties without the term."""
+        """Return a description without the term."""
         return f"LocalEntry(term=…, label={self.label!r}, rule={self.rule!r}, condition={self.condition!r})"
 
 
 class Tags:
-    """The tags of a dictionary, numbered from 1 in order of first use.
+    """Numbers the tags of a dictionary from 1, in order of first use. Terms are stored with these numbers.
 
-    known (list[Tag]): the tags.
+    known (list[Tag]): the tags in the order of their numbers; new ones are appended.
     """
 
     def __init__(self, known: list[Tag]) -> None:
@@ -261,9 +267,9 @@ class Tags:
         self._numbers: dict[tuple[str, ...], int] = {tag: number for number, tag in enumerate(known, 1)}
 
     def number(self, entry: LocalEntry) -> int:
-        """Return the number of an entry's tag. A new tag is added.
+        """Return the number of an entry's tag. A tag that is not known yet is added.
 
-        entry (LocalEntry): the entry.
+        entry (LocalEntry): an entry; its term is ignored.
         RETURNS (int): the number, from 1.
         RAISES: ConfigError (D163) for an invalid label, rule or condition.
         """
@@ -276,10 +282,10 @@ class Tags:
 
 
 def normalise_entry(entry: LocalEntry, skipped: Counter[tuple[str, str]]) -> str:
-    """Normalise an entry's term, or count the entry as skipped.
+    """Normalise the term of an entry. An entry that cannot be searched for is counted as skipped.
 
     entry (LocalEntry): the entry.
-    skipped (Counter): rule and reason → number of skipped entries; changed in place.
+    skipped (Counter): number of skipped entries by rule and reason; changed in place.
     RETURNS (str): the normal form; "" if the entry is skipped.
     """
     term = entry.term if _NORMAL(entry.term) else normal_form(entry.term)
@@ -300,11 +306,11 @@ def normalise_entry(entry: LocalEntry, skipped: Counter[tuple[str, str]]) -> str
 def prepare_entries(
     entries: Iterable[LocalEntry], tags: Tags, skipped: Counter[tuple[str, str]]
 ) -> Iterator[TaggedTerm]:
-    """Prepare entries for writing.
+    """Convert entries to the form in which they are written: normal forms with the numbers of their tags.
 
-    entries (Iterable[LocalEntry]): the entries; those that cannot be searched for are left out.
+    entries (Iterable[LocalEntry]): the entries; those that cannot be searched for are left out and counted.
     tags (Tags): the tags of the dictionary; new ones are added.
-    skipped (Counter): rule and reason → number of skipped entries; changed in place.
+    skipped (Counter): number of skipped entries by rule and reason; changed in place.
     YIELDS (TaggedTerm): normal forms with the numbers of their tags.
     RAISES: ConfigError (D163) for an invalid label, rule or condition.
     """
@@ -315,7 +321,7 @@ def prepare_entries(
 
 
 def _is_broken(term: str) -> bool:
-    """Whether a term contains half of a surrogate pair."""
+    """Return whether a term contains half of a surrogate pair, which cannot be encoded."""
     try:
         term.encode("utf-8")
     except UnicodeEncodeError:
@@ -341,7 +347,7 @@ _SHORTEST = 2  # initials do not count as names
 
 @cache
 def name_words(lang: str = "") -> frozenset[str]:
-    """Load the words of the shipped given names and surnames.
+    """Load the words of all given names and surnames in the name lists of the package.
 
     lang (str): ISO 639-1 code of the lists; "" for all languages.
     RETURNS (frozenset[str]): normal forms; names of several words are split.
@@ -358,7 +364,8 @@ def is_person_name(term: str) -> bool:
     """Check whether a term could be the name of a person.
 
     term (str): a normal form.
-    RETURNS (bool): True if every word is a given name, a surname or an initial, and at least one is not an initial.
+    RETURNS (bool): True if every word is a listed given name or surname or an initial, and at least one is not an
+        initial.
     """
     words = [word.strip(".,") for word in term.split()]
     long = [word for word in words if len(word) >= _SHORTEST]

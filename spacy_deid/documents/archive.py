@@ -1,4 +1,4 @@
-"""ZIP archives: checked for decompression bombs, then read and written in memory."""
+"""Read ZIP archives in memory after checking for decompression bombs, and write archives with fixed dates."""
 
 import io
 import lzma
@@ -22,7 +22,7 @@ _PLAIN_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]:
-    """Read the members of a ZIP archive by name. Declared sizes are checked before anything is decompressed.
+    """Return the members of a ZIP archive by name. Declared sizes are checked before anything is decompressed.
 
     RAISES: InputError (D715) if the archive is damaged, encrypted, a decompression bomb, or contains two members with
         the same name.

@@ -1,5 +1,5 @@
-"""The `Document` that every file format is read into, the settings for reading and writing, and the text that formats
-assemble from the pieces of a file.
+"""Define what all file formats share: the `Document` that files are read into, the settings for reading and writing,
+and `PlacedText`, which joins pieces of a file to one text and maps edits of the text back to the pieces.
 """
 
 import unicodedata
@@ -27,7 +27,7 @@ class File(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of a document.
+    """The position of a page in the text of a document.
 
     number (int): page number, starting at 1.
     start, end (int): character offsets of the page in the document's text.
@@ -42,14 +42,16 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """A file as one text. The `repr` shows neither the text nor the file name, which may contain a patient's name.
+    """A file that was read: its text, and the data needed to write a copy.
+
+    The `repr` shows neither the text nor the file name, which may contain a patient's name.
 
     name (str): file name, for error messages.
     kind (str): format of the file ("pdf", "docx", "txt", …), one of the values of `SUFFIXES`.
     text (str): the text to search for PHI, as a person sees it: words broken at the end of a line, column or page are
         joined, spaced-out letters form words, and invisible characters are left out.
     pages (tuple[Page, ...]): pages in order; empty for formats without pages.
-    warnings (tuple[str, ...]): what a person should check. Never contains text of the document.
+    warnings (tuple[str, ...]): messages on what a person should check. They never contain text of the document.
     parts (Any): data that the format needs to map characters back to the file. Only the format's module reads it.
     marks (tuple[tuple[int, int, str], ...]): start, end and label of each identifier that the file itself declares,
         such as the cells of a column with the policy "label:PATIENT". No copy is written unless edits cover every
@@ -71,7 +73,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """How files are read.
+    """Settings for reading files: OCR, limits, and what to do with pictures, codes and table columns.
 
     encoding (str): encoding of plain text without a byte-order mark.
     languages (tuple[str, ...]): OCR languages by their Tesseract codes: "spa", "eng", "fin".
@@ -107,7 +109,7 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True)
 class WriteSettings:
-    """How redacted copies are written and verified.
+    """Settings for writing redacted copies and verifying them.
 
     dpi (int): resolution of the pages of a PDF copy, in dots per inch.
     mark (str): appearance of a replacement on a page: "box" draws a frame around it, "black" writes white on black,
@@ -141,7 +143,7 @@ class ExtractedText(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A file format. Each format module exports one as `FORMAT`.
+    """The functions that implement a file format. Each format module exports them as `FORMAT`.
 
     read (Callable): (data, name, settings) → Document. Error messages contain the file name. RAISES: InputError if the
         file is damaged, malicious or too large (D715), or needs OCR that is not available (D716, D717).
@@ -160,8 +162,9 @@ class Format(NamedTuple):
 def cover_marks(document: Document, edits: Sequence[Edit], kept: Iterable[tuple[int, int]] = ()) -> Sequence[Edit]:
     """Add edits for the declared identifiers of a document that the given edits do not cover.
 
-    A mark that no edit touches becomes an edit that inserts the tag of its label. If edits cover a mark in part, the
-    rest becomes an edit too, unless it is only white space and punctuation. An edit whose replacement equals the
+    A declared identifier is a *mark* of the document, such as a cell of a column with the policy "label:PATIENT".
+    A mark that no edit touches becomes an edit that replaces it with the tag of its label. If edits cover part of it,
+    the rest becomes an edit too, unless it is only white space and punctuation. An edit whose replacement equals the
     original text covers nothing.
 
     document (Document): the document with its marks.
@@ -216,7 +219,7 @@ def _gaps(start: int, end: int, covered: Sequence[tuple[int, int]]) -> Iterator[
 
 
 def _holds(stretches: Sequence[tuple[int, int]], at: int) -> bool:
-    """Whether an offset is strictly inside one of the sorted ranges."""
+    """Whether an offset is inside one of the sorted ranges, and not at its start or end."""
     i = bisect_right(stretches, at, key=lambda stretch: stretch[0]) - 1
     return i >= 0 and stretches[i][0] < at < stretches[i][1]
 
@@ -225,7 +228,7 @@ class TextPiece(NamedTuple):
     """A part of the text that comes from one place of the file.
 
     start, end (int): character offsets in the text; never equal.
-    place (Any): the origin. Only the format's module interprets it.
+    place (Any): the origin, such as an XML element or a table cell. Only the format's module interprets it.
     """
 
     start: int
@@ -234,7 +237,10 @@ class TextPiece(NamedTuple):
 
 
 class PlacedText:
-    """A text assembled from pieces, separated by white space that is not in the file."""
+    """A text joined from pieces of a file. The place of each piece is recorded, so that the file can be edited.
+
+    The white space between pieces is only in the text, not in the file.
+    """
 
     def __init__(self) -> None:
         self.pieces: list[TextPiece] = []
@@ -244,7 +250,7 @@ class PlacedText:
 
     @property
     def text(self) -> str:
-        """The whole text."""
+        """The text joined so far: the pieces and the white space between them."""
         return "".join(self._parts)
 
     @property
@@ -253,7 +259,7 @@ class PlacedText:
         return not self._length or bool(self._gap) or self._parts[-1][-1].isspace()
 
     def add(self, text: str, place: Any) -> None:
-        """Append a piece, after the requested gap if there is one."""
+        """Append a text that comes from `place`, after the requested white space. Empty text adds no piece."""
         if not text:
             return
         if self._gap and self._length:
@@ -272,7 +278,7 @@ class PlacedText:
         self._length += len(text)
 
     def edits_by_piece(self, edits: Sequence[Edit]) -> Iterator[tuple[TextPiece, list[Edit]]]:
-        """Distribute edits over the pieces.
+        """Convert edits of the whole text to edits of its pieces.
 
         The first piece that an edit touches gets the replacement; from the other pieces the covered characters are
         deleted. White space between pieces is not in the file and stays.
@@ -301,7 +307,7 @@ class PlacedText:
             yield self.pieces[i], found[i]
 
     def joined_places(self, edits: Sequence[Edit]) -> Iterator[tuple[Any, Any]]:
-        """Yield the places before and after the white space between two pieces that an edit covers."""
+        """Yield the places of two consecutive pieces wherever an edit covers the white space between them."""
         starts = [piece.start for piece in self.pieces]
         for edit in edits:
             i = max(0, bisect_right(starts, edit.start) - 1)

@@ -1,4 +1,4 @@
-"""Detect the format of a file, read it, and write a verified copy."""
+"""Read files of all supported formats, and write redacted copies that are checked for removed text before release."""
 
 import io
 import zipfile
@@ -37,8 +37,13 @@ _ODT = b"application/vnd.oasis.opendocument.text"
 
 
 def detect_kind(data: bytes, name: str) -> str:
-    """Detect the format of a file, a key of `FORMATS`, from its content, and check it against the suffix of its name.
+    """Return the format of a file, and check that its content matches the suffix of its name.
 
+    Text formats, such as HTML and CSV, cannot be told apart by their content; for them the suffix decides.
+
+    data (bytes): the file.
+    name (str): file name; only the suffix is used.
+    RETURNS (str): a key of `FORMATS`.
     RAISES: InputError if the suffix is not supported (D711) or the content has a different format (D712).
     """
     suffix = PurePath(name).suffix.lower()
@@ -53,7 +58,9 @@ def detect_kind(data: bytes, name: str) -> str:
 
 
 def _by_content(data: bytes) -> str:
-    """Detect the format from the content: "txt" if it looks like text of any kind, else "unknown"."""
+    """Return the format of a file according to its content: a key of `FORMATS` ("txt" for text of any kind), else a
+    description for the error message, such as "unknown".
+    """
     if b"%PDF-" in data[:1024]:  # PDF readers accept the signature anywhere in the first kilobyte
         return "pdf"
     kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
@@ -74,8 +81,11 @@ def _by_content(data: bytes) -> str:
 
 
 def get_format(kind: str, name: str) -> Format:
-    """Import the module of a format, a key of `FORMATS`. The file name is for the error message.
+    """Return the functions that read and write a format. Its module is imported on first use.
 
+    kind (str): a key of `FORMATS`.
+    name (str): file name, for the error message.
+    RETURNS (Format): the functions of the format.
     RAISES: InputError (D713) if a required package is not installed.
     """
     try:
@@ -89,7 +99,7 @@ _SEEN = {"pdf", "image"}  # read from the rendered page, so the text is already 
 
 
 def read_document(data: bytes, name: str, settings: ReadSettings | None = None) -> Document:
-    """Read a file.
+    """Read a file of any supported format into a `Document`, which holds its visible text.
 
     data (bytes): the file.
     name (str): file name. Only the suffix is used; error messages contain the name.
@@ -120,7 +130,8 @@ def redact_document(
 ) -> bytes:
     """Apply edits to a document, write it as a file of the same format, and verify the result.
 
-    Marks of the document that the edits leave uncovered are replaced by the tag of their label; see `cover_marks`.
+    Marks are identifiers that the file itself declares, such as the cells of a column of names. Marks that the edits
+    leave uncovered are replaced by the tag of their label; see `cover_marks`.
     `spacy_deid.redact` runs a pipeline on a document and then calls this function.
 
     document (Document): a document from `read_document`.
@@ -156,10 +167,10 @@ def verify(
     released: str = "",
     identifiers: Sequence[str] = (),
 ) -> None:
-    """Search everything that can be extracted from a file for removed strings.
+    """Raise an error if any text that can be extracted from a copy contains a removed string.
 
-    data (bytes): the file.
-    kind (str): its format.
+    data (bytes): the copy.
+    kind (str): its format, a key of `FORMATS`.
     removed (Mapping[str, str] | Sequence[str]): removed strings, optionally with their labels.
     settings (WriteSettings): how thoroughly to check.
     released (str): the text that the file should contain. A removed string may occur as often as it does in this text:

@@ -1,4 +1,4 @@
-"""HTML: visible text is edited in place; scripts, styles, comments, links and pictures are removed."""
+"""Read and write HTML pages. Visible text is edited in place; scripts, comments, links and pictures are removed."""
 
 import codecs
 import re
@@ -78,7 +78,10 @@ _KEYWORD = re.compile(r"(?<![\w@.-])[a-z][a-z\d-]*(?![\w@.-])")  # of HTML and C
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read the visible text of a page and of attributes such as image descriptions. RAISES: InputError (D400)."""
+    """Read the visible text of a page and of attributes such as image descriptions.
+
+    RAISES: InputError if the file is not in its encoding (D400) or cannot be parsed (D715).
+    """
     root = _parse(data, name, settings)
     lost = any(element.tag in _PICTURES for element in root.iter())
     text = _clean_text(root)
@@ -87,7 +90,10 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _parse(data: bytes, name: str, settings: ReadSettings) -> Any:
-    """Parse a page, tolerating syntax errors, without network access."""
+    """Parse a page, tolerating syntax errors, without network access.
+
+    RAISES: InputError (D715) if it has no content, too many elements, or elements that are nested too deeply.
+    """
     page = decode(data, _encoding(data, name, settings), name)[0].removeprefix("\ufeff")
     check_elements([b"<" + page.encode("utf-8", "replace")], name)  # a page may start with text
     parser = HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
@@ -121,7 +127,7 @@ def _encoding(data: bytes, name: str, settings: ReadSettings) -> str:
 
 
 def _clean_text(root: Any) -> PlacedText:
-    """Clean the tree of a page in place and return its text."""
+    """Remove all that is not displayed from the tree of a page, in place, and return the text that is left."""
     for element in root.iter():
         _write_direction(element)
     for element in [*root.iterdescendants()]:
@@ -143,7 +149,7 @@ def _clean_text(root: Any) -> PlacedText:
 
 
 def _write_direction(element: Any) -> None:
-    """Replace `<bdo dir="rtl">` or such a style by the control characters that `read_as_seen` resolves."""
+    """Replace `<bdo>` and styles that override the text direction with control characters for `read_as_seen`."""
     if element.tag != "bdo" and "-override" not in element.get("style", "").lower():
         return
     said = "ltr"
@@ -162,7 +168,7 @@ def _write_direction(element: Any) -> None:
 
 
 def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:
-    """Add the text of a block element, then its attribute texts, which would otherwise split words."""
+    """Append the text of a block element, then the attributes displayed in it, which would split words."""
     text.gap("\n")
     later: list[TextNode] = []
     _add(element, text, as_is or element.tag in _AS_IS, later)
@@ -173,7 +179,7 @@ def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:
 
 
 def _add(element: Any, text: PlacedText, as_is: bool, later: list[TextNode]) -> None:
-    """Add the text of an element and its children in order. Attributes are appended to `later`."""
+    """Append the text of an element and its children in order. Displayed attributes are added to `later` instead."""
     later += [TextNode(element, "@" + key) for key in _SHOWN if element.get(key, "").strip()]
     _add_spot(TextNode(element, "text"), text, as_is)
     for child in element:
@@ -187,7 +193,7 @@ def _add(element: Any, text: PlacedText, as_is: bool, later: list[TextNode]) -> 
 
 
 def _add_spot(spot: TextNode, text: PlacedText, as_is: bool) -> None:
-    """Add a text node. White space is collapsed as in a browser, in the tree as well."""
+    """Append a text node to the text. White space is collapsed as in a browser, in the tree as well."""
     if not spot.get():
         return
     spot.set(strip_invisible(spot.get()))
@@ -198,7 +204,7 @@ def _add_spot(spot: TextNode, text: PlacedText, as_is: bool) -> None:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write an edited page in UTF-8."""
+    """Write the edited page as HTML in UTF-8."""
     data, reading = document.parts
     root = _parse(data, document.name, reading)
     text = _clean_text(root)
@@ -215,7 +221,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield the visible text, every attribute and every comment."""
+    """Yield the visible text, every attribute and every comment of a copy."""
     root = _parse(data, "copy", settings.read)
     for attribute, value in texts_and_attributes(root):
         if attribute and attribute not in _SHOWN:

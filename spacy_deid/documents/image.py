@@ -1,4 +1,4 @@
-"""PNG, JPEG and TIFF images: read by OCR and redacted by painting over pixels."""
+"""Read PNG, JPEG and TIFF images by OCR, and redact them by painting over pixels."""
 
 import io
 import warnings
@@ -28,7 +28,7 @@ WHITE = (255, 255, 255)
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read an image by OCR. RAISES: InputError (D718) if OCR of a page fails."""
+    """Read an image by OCR. Each frame of a TIFF is a page. RAISES: InputError (D718) if OCR of a page fails."""
     builder = TextBuilder()
     pages: list[Page] = []
     parts: list[PageLayout] = []
@@ -63,14 +63,20 @@ def _read_page(image: Image.Image, settings: ReadSettings, name: str, number: in
 
 
 def picture_codes(image: Image.Image) -> list[Quad]:
-    """Find the corners, in pixels, of the codes to cover in a greyscale or RGB image of unknown resolution."""
+    """Find the barcodes and matrix codes in a greyscale or RGB image of unknown resolution.
+
+    RETURNS (list[Quad]): the corners, in pixels, of the area to cover for each code.
+    """
     small = downscale(image, max(image.size) / PAGE_INCHES)
     scale = image.width / small.width
     return [tuple((x * scale, y * scale) for x, y in quad) for quad in find_codes(small, image.copy)]
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Paint over removed text and save only the pixels, without EXIF or other metadata. RAISES: DeidError (D719)."""
+    """Write the image with removed text painted over, as pixels without EXIF or other metadata.
+
+    RAISES: DeidError (D719) if anything is left of removed text.
+    """
     data, parts = document.parts
     editor = LineEditor(document.text, edits)
     out = io.BytesIO()
@@ -92,7 +98,10 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield the metadata of an image and the text that OCR reads in it."""
+    """Yield the metadata of a copy and, if the settings demand it, the text that OCR reads in it.
+
+    RAISES: DeidError (D727) if a page shows a barcode or matrix code that should have been removed.
+    """
     with _opened(data, "copy", settings.read) as image:
         values = [*image.info.values(), *image.getexif().values()]
         # numbers are sizes and offsets of segments, which contain any short number by coincidence
@@ -107,7 +116,7 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
 
 @contextmanager
 def _opened(data: bytes, name: str, settings: ReadSettings) -> Iterator[Image.Image]:
-    """Open an image and check its size before decompressing it. RAISES: InputError (D715)."""
+    """Open an image without decompressing it. RAISES: InputError (D715) if it cannot be read or is far too large."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow warns about tags that it skips
         try:
@@ -151,7 +160,7 @@ def _pages(image: Image.Image, name: str, settings: ReadSettings) -> Iterator[Im
 
 
 def _plain(image: Image.Image) -> Image.Image:
-    """Convert an image to greyscale or RGB. More than 8 bits per pixel are scaled from the darkest to the lightest."""
+    """Convert an image to 8-bit greyscale or RGB. Images with more bits are scaled to their range of values."""
     if image.has_transparency_data:
         image = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", image.size, (*WHITE, 255)), image).convert("RGB")

@@ -1,4 +1,4 @@
-"""E-mail messages (.eml): visible headers, bodies and attachments, written as a new message."""
+"""Read the visible headers, bodies and attachments of e-mail messages (.eml), and write them as a new message."""
 
 import codecs
 import mimetypes
@@ -34,7 +34,7 @@ _LONGEST = 50_000  # characters of the headers of a part; parsing time grows fas
 
 
 class _Part(NamedTuple):
-    """A part of a message that is copied.
+    """A body or an attachment of a message, as it is read and copied.
 
     document (Document): its content; plain text bodies have the format "txt".
     suffix (str): file name suffix of an attachment; "" for a body.
@@ -45,14 +45,14 @@ class _Part(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The headers with their values, and the parts of a message."""
+    """What is copied of a message: headers as pairs of name and value, and the bodies and attachments."""
 
     headers: list[tuple[str, str]]
     parts: list[_Part]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read headers, bodies and attachments as text, with the marks of attached tables.
+    """Read the headers, bodies and attachments of a message. Marks of attached tables become marks of the message.
 
     Of alternative bodies the HTML version is read. Files encoded in a body, for example by uuencode, are treated as
     attachments.
@@ -107,12 +107,12 @@ def _check_size(message: Any, name: str) -> None:
 
 
 def _one_line(text: str) -> str:
-    """Replace line ends in a header value, which would start another header."""
+    """Replace line ends in a header value with blanks, because they would start another header."""
     return re.sub(r"[\r\n\0]+", " ", text)
 
 
 def _leaves(message: Any) -> Iterator[Any]:
-    """Yield the parts of a message that have content. Of alternatives, yield HTML if there is any, else plain text."""
+    """Yield the bodies and attachments of a message. Of alternative bodies, only HTML is yielded, else plain text."""
     if message.get_content_maintype() != "multipart":
         yield message
         return
@@ -126,7 +126,7 @@ def _leaves(message: Any) -> Iterator[Any]:
 
 
 def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
-    """Read a part; None if it cannot be read."""
+    """Read a body or an attachment; None if it cannot be read."""
     kind = leaf.get_content_type()
     try:
         if kind == "message/rfc822":
@@ -169,8 +169,8 @@ def _take_out_files(part: _Part | None, name: str, settings: ReadSettings) -> li
 
 
 def _read_file(data: bytes, suffix: str, name: str, settings: ReadSettings) -> _Part | None:
-    """Read an attachment; None if it is empty, of an unsupported format or unreadable. Of the column policies, those
-    apply to a table that match its column names.
+    """Read an attachment; None if it is empty, of an unsupported format or unreadable. Policies for columns that an
+    attached table does not have are ignored.
     """
     if SUFFIXES.get(suffix) not in FORMATS or not data:
         return None
@@ -193,7 +193,7 @@ def _suffix(leaf: Any) -> str:
 
 
 def _text(parts: _Parts) -> PlacedText:
-    """Join headers and parts into one text. A place is the index of a header; parts are counted after all headers."""
+    """Join headers and parts into one text. The place of a value is its index among all headers and parts."""
     text = PlacedText()
     for number, (key, value) in enumerate(parts.headers):
         text.gap("\n")
@@ -206,7 +206,10 @@ def _text(parts: _Parts) -> PlacedText:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a new message, in which attachments have numbers as names. RAISES: DeidError (D714, D719)."""
+    """Write a new message with edited headers, bodies and attachments. Attachments are named by number.
+
+    RAISES: DeidError (D714, D719) if an attachment still contains removed text.
+    """
     parts: _Parts = document.parts
     local = {piece.place: edits for piece, edits in _text(parts).edits_by_piece(edits)}
     written = []
@@ -222,7 +225,9 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def _header(key: str, value: str) -> str:
-    """Encode a header value. A tag in an address header is not a valid address, so it becomes an encoded word."""
+    """Return a header value as it is written. Values that are not ASCII or not valid in the header, such as a
+    tag in place of an address, become encoded words (RFC 2047).
+    """
     try:
         plain = value.isascii() and str(policy.default.header_factory(key, value)) == value
     except Exception:  # the address parser raises many types of exceptions
@@ -231,7 +236,7 @@ def _header(key: str, value: str) -> str:
 
 
 def _write_part(part: _Part, edits: Sequence[Edit], settings: WriteSettings, number: int) -> Any:
-    """Write a body or an attachment. Each is verified separately, because its pages may have to be checked by OCR."""
+    """Return an edited body or attachment as a message part. Each is verified now, because its pages may need OCR."""
     if part.document.kind == "txt" and part.document.parts is None:
         return MIMEText(apply_edits(part.document.text, edits), "plain", "utf-8")
     data = redact_document(
@@ -250,7 +255,7 @@ def _write_part(part: _Part, edits: Sequence[Edit], settings: WriteSettings, num
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield every header, the text, and everything that can be extracted from the attachments."""
+    """Yield every header and the text of a copy, and everything that can be extracted from its attachments."""
     message = message_from_bytes(data, policy=policy.default)
     document = read(data, "copy", settings.read)
     yield ExtractedText("text", document.text)

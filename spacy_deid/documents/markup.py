@@ -1,4 +1,4 @@
-"""XML and HTML trees from untrusted files: safe parsing, edits in place, and the search of a copy.
+"""Parse XML from untrusted files safely, edit XML and HTML trees in place, and list the texts of a copy to search.
 
 Words that office formats and programs define themselves are not searched. Some of them are also names (Roman, Black,
 Office, Georgia), so each is accepted only where the format puts it.
@@ -21,8 +21,11 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class TextNode(NamedTuple):
-    """A text in an XML tree: its element, and the field "text", "tail", or the name of an attribute prefixed with
-    "@".
+    """A text in an XML tree, which can be read and replaced.
+
+    element (Any): the element it belongs to.
+    field (str): "text" for the text before the first child, "tail" for the text after the element, or "@" and the name
+        of an attribute.
     """
 
     element: Any
@@ -64,7 +67,7 @@ def parse(data: bytes, name: str) -> Any:
 
 
 def serialize(root: Any) -> bytes:
-    """Write XML in UTF-8."""
+    """Return a tree as an XML file in UTF-8."""
     data: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
     return data
 
@@ -79,7 +82,7 @@ def remove(element: Any) -> None:
 
 
 def unwrap(element: Any) -> None:
-    """Replace an element by its content."""
+    """Replace an element with its text and its children."""
     parent = element.getparent()
     if parent is None:
         return
@@ -95,7 +98,7 @@ def unwrap(element: Any) -> None:
 
 
 def append(parent: Any, index: int, text: str | None) -> None:
-    """Append text before the child at `index`."""
+    """Insert text before the child at `index`, after text that is already there."""
     if not text:
         return
     if index:
@@ -105,8 +108,11 @@ def append(parent: Any, index: int, text: str | None) -> None:
 
 
 def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None:
-    """Remove elements by tag: those in `removed` with their content, those in `unwrapped` without. The root is
-    kept.
+    """Remove elements by tag, in place. The root is kept.
+
+    root (Any): root of the tree.
+    removed (Container[str]): tags of elements to remove with their content.
+    unwrapped (Container[str]): tags of elements to replace by their content.
     """
     for element in [*root.iterdescendants()]:
         if element.tag in removed:
@@ -116,8 +122,8 @@ def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None
 
 
 def drop_unknown_namespaces(root: Any, known: tuple[str, ...], unwrapped: bool = False) -> None:
-    """Remove elements and attributes whose namespace starts with none of the known prefixes: their text is not
-    searched.
+    """Remove elements and attributes whose namespace starts with none of the known prefixes, because they are not
+    read.
 
     The content of removed elements is kept if `unwrapped` is set. The root is always kept.
     """
@@ -182,7 +188,7 @@ def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str
 
 
 def _paragraph(place: Any, tags: Container[str]) -> Any:
-    """Return the paragraph that contains a place; None if there is none or the place is an attribute."""
+    """Return the paragraph element that contains the place of a text; None if there is none or it is an attribute."""
     element = getattr(place, "element", None)
     if element is None or (isinstance(place, TextNode) and place.field[0] == "@"):
         return None
@@ -199,7 +205,7 @@ _LEAST_NUMBER = 8  # minimum length of digits searched for in numbers: sizes of 
 
 
 def search_xml(content: bytes, member: str, is_own: Callable[[str, str], bool]) -> Iterator[ExtractedText]:
-    """Yield every text and attribute of an XML part, and all of its text as one string.
+    """Yield every text and attribute of an XML part of a copy for verification, and all of its text as one string.
 
     content (bytes): the XML part.
     member (str): name of the part.
@@ -266,7 +272,7 @@ def is_built_in_style(name: str) -> bool:
 
 
 def is_font(value: str) -> bool:
-    """Whether all names of a list of fonts, separated by commas, are fonts of operating systems or office programs."""
+    """Whether each name in a comma-separated list is a font of an operating system or an office program."""
     known = _known_fonts()
     names = [name.strip(" '\"").lower().removeprefix("@") for name in value.split(",")]
     return all(
@@ -298,6 +304,6 @@ def is_ooxml_word(value: str) -> bool:
 
 @cache
 def read_words(name: str) -> frozenset[str]:
-    """Return the lines of a resource file without comments."""
+    """Return the words in a file of `resources/documents`, which has one word per line and comments."""
     text = (files("spacy_deid") / "resources" / "documents" / name).read_text("utf8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))

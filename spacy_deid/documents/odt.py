@@ -1,5 +1,4 @@
-"""OpenDocument texts (.odt): headers, footers, body, notes and comments are edited in place, so that formatting is
-kept.
+"""Read and write OpenDocument texts (.odt). The text of all parts is edited in place, so that formatting is kept.
 
 A document is cleaned both when it is read and when it is written, so that the text is the same.
 """
@@ -40,7 +39,7 @@ KNOWN = (_ODF[1:], XLINK[1:], "http://purl.org/dc/elements/1.1/", "http://www.w3
 
 
 def _tags(namespace: str, names: str) -> set[str]:
-    """Return tags in a namespace."""
+    """Return the tags of elements in a namespace, given as local names separated by blanks."""
     return {namespace + name for name in names.split()}
 
 
@@ -50,7 +49,7 @@ _OOO = "http://openoffice.org/2004/office"
 
 
 def _clean_settings(root: Any) -> Any:
-    """Return a copy of the settings that affect the layout, all of which are boolean."""
+    """Return a new settings part with only those settings that affect the layout, all of which are boolean."""
     names = {"office": OFFICE[1:-1], "config": CONFIG[1:-1], "ooo": _OOO}
     new = etree.Element(OFFICE + "document-settings", nsmap=names)
     new.set(OFFICE + "version", "1.2")
@@ -132,7 +131,9 @@ def _clean(root: Any, pictures: dict[str, str]) -> bool:
 
 
 def _clean_element(element: Any, pictures: dict[str, str]) -> None:
-    """Remove attributes and text that are not displayed, and collapse white space. Links to pictures are renamed."""
+    """Remove attributes and text that are not displayed from an element, collapse its white space, and set the new
+    name of its picture.
+    """
     picture = pictures.get(element.get(XLINK + "href", "").removeprefix("./")) if element.tag == IMAGE_TAG else None
     parent = element.getparent()
     drawn = parent is not None and parent.tag != OFFICE + "styles"
@@ -162,7 +163,7 @@ _LEAST = 3  # fewest letters of a label beside a list number that is text
 
 
 class WhiteSpaceElement(NamedTuple):
-    """The place of white space: an element that represents it."""
+    """An XML element that stands for white space, such as a tab. It can be replaced by any text."""
 
     element: Any
     character: str
@@ -187,7 +188,7 @@ class WhiteSpaceElement(NamedTuple):
 
 
 def _add_text(root: Any, text: PlacedText) -> None:
-    """Append the text of a cleaned part. Notes, comments, frames and descriptions follow their paragraph."""
+    """Append the text of a cleaned part. Notes, comments, frames and descriptions come after their paragraph."""
     text.gap("\n\n")
     for element in root.iter():
         for key in _LABELS:
@@ -200,7 +201,7 @@ def _add_text(root: Any, text: PlacedText) -> None:
 
 
 def _add_block(element: Any, text: PlacedText) -> None:
-    """Add the text of an element, then that of objects anchored in it, which would split words."""
+    """Append the text of an element, then that of notes and frames anchored in it, which would split words."""
     later: list[Any] = []
     _add(element, text, later)
     for item in later:
@@ -210,7 +211,7 @@ def _add_block(element: Any, text: PlacedText) -> None:
 
 
 def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
-    """Add the text of an element in order. Elements to add later are appended to `later`."""
+    """Append the text of an element in order. Notes, comments and frames are added to `later` instead."""
     holds = element.tag in _HOLDERS
     if holds:
         _add_spot(TextNode(element, "text"), text)
@@ -232,7 +233,7 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
 
 
 def _add_spot(spot: TextNode, text: PlacedText) -> None:
-    """Add a text node. A blank after white space is not displayed, unless that white space is an element."""
+    """Append a text node. Its leading blank is removed if it follows white space, unless that is an element."""
     after_element = text.pieces and isinstance(text.pieces[-1].place, WhiteSpaceElement)
     if spot.get().startswith(" ") and text.at_break and not after_element:
         spot.set(spot.get()[1:])
@@ -240,7 +241,7 @@ def _add_spot(spot: TextNode, text: PlacedText) -> None:
 
 
 def _white(element: Any) -> str:
-    """Return the white space that an element represents, or ""."""
+    """Return the white space that an element stands for (blanks, tab or line break), or ""."""
     if element.tag == TEXT + "s":
         count = element.get(TEXT + "c", "1")
         return " " * min(int(count), 1000) if count.isdecimal() else " "
@@ -265,13 +266,16 @@ class _Opened(NamedTuple):
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read headers, footers, body, tables, notes, comments, frames, list labels and pictures."""
+    """Read an OpenDocument text: headers, footers, body, notes, comments, frames, list labels and pictures."""
     opened, text = _open(data, name, settings)
     return make_document((data, name, "odt"), settings, text, opened.pictures, opened.notes)
 
 
 def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, PlacedText]:
-    """Open and clean a document, and read its text without pictures."""
+    """Open a document, remove everything that is not displayed, and read its text without pictures.
+
+    RAISES: InputError (D715) if the file is damaged, encrypted or not a text document.
+    """
     members = open_archive(data, name, settings)
     if b"encryption-data" in members.get("META-INF/manifest.xml", b""):
         raise InputError(Errors.D715.format(path=name, reason="encrypted"))
@@ -304,7 +308,7 @@ def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, Plac
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write an edited document. A replacement takes the formatting of the first character that it replaces.
+    """Write an edited OpenDocument text. A replacement takes the formatting of the first character that it replaces.
 
     RAISES: DeidError (D719) if anything is left of text that was removed from a picture.
     """
@@ -340,7 +344,7 @@ _AUTOMATIC = re.compile(
 
 
 def _is_own(attribute: str, value: str) -> bool:
-    """Whether an attribute value belongs to the format. Names must be predefined or automatic."""
+    """Whether an attribute value is defined by the format or by LibreOffice, so that it is not searched in a copy."""
     if attribute.startswith(("font-name", "font-family")):
         return is_font(value)
     if attribute.endswith("name"):
@@ -349,7 +353,7 @@ def _is_own(attribute: str, value: str) -> bool:
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield the running text, and the texts and attributes of every part, including unknown parts."""
+    """Yield the running text of a copy, and the texts and attributes in all its parts, also unexpected ones."""
     members = open_archive(data, "copy", settings.read)
     text = PlacedText()
     for part in _PARTS:

@@ -1,4 +1,4 @@
-"""Shared by DOCX and ODT: reading blocks of text in order, edits in place, and embedded pictures."""
+"""Functions for both DOCX and ODT: create a document, apply edits in place, and read and redact embedded pictures."""
 
 import io
 import warnings
@@ -22,7 +22,7 @@ BLANK = (16, 16)
 
 
 class EmbeddedPicture(NamedTuple):
-    """The place of a text that was read from an embedded picture. The key identifies the picture in the file."""
+    """The place of a piece of text that was read from an embedded picture. The key identifies the picture."""
 
     key: str
 
@@ -34,7 +34,7 @@ def make_document(
     pictures: Mapping[str, bytes],
     notes: list[str],
 ) -> Document:
-    """Create the document of a file, and read its pictures according to the settings.
+    """Create the `Document` of an office file. Embedded pictures are read by OCR if the settings demand it.
 
     file (tuple[bytes, str, str]): the file, its name and its format.
     settings (ReadSettings): `pictures` decides whether pictures are read.
@@ -71,7 +71,7 @@ def _add_picture_texts(pictures: Mapping[str, Document], text: PlacedText) -> No
 def write_picture(
     data: bytes, inner: Document | None, edits: Sequence[Edit], read: ReadSettings, settings: WriteSettings
 ) -> bytes:
-    """Write an embedded picture.
+    """Write the redacted version of an embedded picture.
 
     data (bytes): the original picture.
     inner (Document | None): the picture as a document; None if it was not read.
@@ -99,13 +99,15 @@ def write_picture(
 
 
 def extract_picture(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield the texts in a picture of a copy. It is checked by OCR if the pictures of the original were read."""
+    """Yield the metadata and text of an embedded picture of a copy, for verification. OCR is only run if the pictures
+    of the original were read.
+    """
     is_read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
     yield from FORMAT.extract(data, replace(settings, ocr_pages=(1,) if is_read else ()))
 
 
 def _bare_pixels(data: bytes, settings: ReadSettings) -> bytes:
-    """Return the pixels of a picture without metadata and, if the settings say so, codes; b"" if unreadable."""
+    """Return a picture without metadata and, if the settings demand it, with codes covered; b"" if unreadable."""
     readable = _readable(data, settings)
     if not readable:
         return b""
@@ -141,14 +143,14 @@ def _readable(data: bytes, settings: ReadSettings) -> bytes:
 
 
 def _opened(data: bytes) -> Image.Image:
-    """Open a picture of any known format."""
+    """Open a PNG, JPEG, TIFF, GIF or BMP without the warnings of Pillow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Image.open(io.BytesIO(data), formats=_READ + _CONVERTED)
 
 
 class OfficeParts(NamedTuple):
-    """What is needed to write a document: the original file, its read settings, and its pictures as documents."""
+    """What is needed to write a DOCX or ODT: the original file, its read settings, and its pictures as documents."""
 
     data: bytes
     settings: ReadSettings
@@ -161,12 +163,13 @@ class OfficeParts(NamedTuple):
 def edit_in_place(
     document: Document, text: PlacedText, edits: Sequence[Edit], paragraphs: Container[str], properties: str = ""
 ) -> dict[str, list[Edit]]:
-    """Apply edits to the elements that contain the text, and return the edits for each picture, by its key.
+    """Apply edits to the XML elements that contain the text. Edits in pictures are only returned.
 
     document (Document): the document; its `parts` are `OfficeParts`.
     text (PlacedText): the text of the original, read again, without the text of pictures.
     edits (Sequence[Edit]): edits in the order of the text.
     paragraphs, properties: as in `join_paragraphs`.
+    RETURNS (dict[str, list[Edit]]): edits in the texts of pictures, by the key of the picture.
     RAISES: DeidError (D715) if the text differs from that of the document.
     """
     parts: OfficeParts = document.parts

@@ -1,4 +1,4 @@
-"""Parquet: columns of text, numbers and dates. Schema metadata is not copied."""
+"""Read and write tables in Parquet files. Metadata of the schema is not copied."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,10 @@ from .tables import DROP, KEEP, MAX_CELLS, Sheet, TableParts, cell_text, edit_ta
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a table.
+    """Read a table from a Parquet file.
 
-    RAISES: InputError if columns that cannot be searched are neither kept nor dropped (D723), or a column of the
-        policies is missing (D722).
+    RAISES: InputError if nested or binary columns, which cannot be searched, are neither kept nor dropped (D723), or a
+        column that the policies name is missing (D722).
     """
     table = _load(data, name, settings)
     from pyarrow import types
@@ -33,7 +33,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
-    """Load a table after checking its size."""
+    """Return the pyarrow table in a Parquet file, whose size is checked first. RAISES: InputError (D713, D715)."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -53,7 +53,7 @@ def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
 
 
 def _to_sheet(table: Any, name: str) -> Sheet:
-    """Convert a table to rows. Values without a Python type, such as nanoseconds, become text."""
+    """Convert a pyarrow table to a `Sheet`. Values without a Python type, such as nanoseconds, become text."""
     import pyarrow as pa
 
     columns = []
@@ -69,7 +69,7 @@ def _to_sheet(table: Any, name: str) -> Sheet:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write an edited table. Columns with edited cells become text columns, others keep their type."""
+    """Write the edited table as Parquet. Columns with edited cells become text columns, others keep their type."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -91,7 +91,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield all cells except those of columns with the policy "keep", and the metadata."""
+    """Yield the metadata of a copy and all its cells except those of columns with the policy "keep"."""
     table = _load(data, "copy", settings.read)
     yield ExtractedText("a cell", table_text([_to_sheet(table, "copy")], settings.read.columns)[0].text)
     for value in (table.schema.metadata or {}).values():

@@ -1,4 +1,6 @@
-"""Plain text files, and the files encoded in them: uuencode, BinHex, yEnc, base64 and PGP, as in old e-mail."""
+"""Read and write plain text files, and find files that are encoded in a text, as in old e-mail: uuencode, BinHex,
+yEnc, base64 and PGP.
+"""
 
 import binascii
 import re
@@ -30,7 +32,7 @@ _ARMORS = (
 
 
 class EncodedFile(NamedTuple):
-    """A file encoded in a text.
+    """A file that is written as lines of letters and signs within a text, for example in uuencode.
 
     start, end (int): character offsets of the lines it covers.
     name (str): file name, or "".
@@ -47,7 +49,7 @@ class EncodedFile(NamedTuple):
 
 
 def find_encoded_files(text: str) -> list[EncodedFile]:
-    """Find files encoded in a text, in order.
+    """Find the files that are encoded in a text, for example in uuencode, in the order of the text.
 
     Uuencoded files are decoded, including `begin-base64`. BinHex, yEnc and PGP messages, and three or more lines of
     uuencode or base64 without a header, are found but not decoded. A file without an end marker extends to its last
@@ -69,9 +71,10 @@ def find_encoded_files(text: str) -> list[EncodedFile]:
 
 
 def _block(lines: list[tuple[int, str]], i: int) -> tuple[int, str, bytes]:
-    """Decode the file that is encoded in the lines from `i` on.
+    """Decode the encoded file that begins at line `i`, if there is one.
 
-    RETURNS (tuple[int, str, bytes]): index of the line after it (`i` if none begins there), its name and its content.
+    RETURNS (tuple[int, str, bytes]): index of the line after the file (`i` if no file begins there), the name of the
+        file, and its content; b"" if it could not be decoded.
     """
     line = lines[i][1].rstrip("\r\n")
     begin = _BEGIN.fullmatch(line)
@@ -92,15 +95,15 @@ def _block(lines: list[tuple[int, str]], i: int) -> tuple[int, str, bytes]:
 
 
 def _run(lines: list[tuple[int, str]], i: int, pattern: re.Pattern[str]) -> int:
-    """Return the index of the first line from `i` on that does not match."""
+    """Return the index of the first line from `i` on that does not match the pattern."""
     while i < len(lines) and pattern.fullmatch(lines[i][1]):
         i += 1
     return i
 
 
 def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> tuple[int, bytes]:
-    """Decode the lines of an encoded file from line `i` on, skipping `quote` characters of each line. Returns the
-    index of the line after it (`i` if no line belongs to it), and the content, empty if a line is damaged.
+    """Decode an encoded file whose first data line is `i`, without the first `quote` characters of each line. Returns
+    the index of the line after the file (`i` if there is no data line), and the content; b"" if a line is damaged.
     """
     data, first, damaged = bytearray(), i, False
     while i < len(lines):
@@ -119,8 +122,8 @@ def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> t
 
 
 def _decode_line(line: str, base64: bool) -> bytes | None:
-    """Decode a line of base64 or uuencode; None if it is invalid. In uuencode, trailing blanks may be missing, and a
-    checksum may follow.
+    """Return the bytes that a line of base64 or uuencode encodes; None if it is invalid. In uuencode, trailing blanks
+    may be missing, and a checksum may follow.
     """
     try:
         if base64:
@@ -141,24 +144,27 @@ _ENCODED = "a file written as letters (uuencode, base64 or the like) is in the t
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """Decode a text file. A byte-order mark is kept. Adds a warning if the text contains an encoded file.
 
-    RAISES: InputError (D400), ConfigError (D401).
+    RAISES: InputError if the file is not in its encoding (D400); ConfigError if the encoding is unknown (D401).
     """
     text, encoding = decode(data, encoding_of(data, settings), name)
     return Document(name, "txt", text, warnings=(_ENCODED,) if find_encoded_files(text) else (), parts=encoding)
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write the edited text in the encoding of the original. RAISES: InputError (D413)."""
+    """Write the edited text in the encoding of the original.
+
+    RAISES: InputError (D413) if a replacement cannot be written in this encoding.
+    """
     return encode(apply_edits(document.text, edits), document.parts, document.name)
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield the text, the only content of a text file."""
+    """Yield the text of a copy for verification; a text file has no other content."""
     yield ExtractedText("text", decode(data, encoding_of(data, settings.read), "copy")[0])
 
 
 def encoding_of(data: bytes, settings: ReadSettings) -> str:
-    """Return the encoding of a text file: according to its byte-order mark, else that of the settings."""
+    """Return the encoding that the byte-order mark of a text file declares, else the encoding in the settings."""
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "utf-32"
     return "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else check_encoding(settings.encoding)

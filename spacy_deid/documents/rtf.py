@@ -1,4 +1,4 @@
-"""RTF: the text is written to a new file without formatting."""
+"""Read the text of RTF files, and write it to a new RTF file without formatting."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,12 +27,12 @@ _LEAST_RAW = 6
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read the text. Headers and footers appear where they are defined in the file, footnotes at the end."""
+    """Read the text of an RTF file. Headers and footers appear where they are defined, footnotes at the end."""
     return Document(name, "rtf", _text(data, name), (), (_WARNING,))
 
 
 def _text(data: bytes, name: str) -> str:
-    """Extract the text of an RTF file."""
+    """Return the text of an RTF file. RAISES: InputError (D715) if it cannot be parsed."""
     said = _CODE_PAGE.search(data[:4096])
     try:
         source = data.decode(f"cp{said[1].decode()}" if said else "cp1252", "replace")
@@ -49,7 +49,7 @@ def _text(data: bytes, name: str) -> str:
 
 
 def _move_notes(source: str) -> str:
-    """Move footnotes to the end of the source, because they would split words at their position."""
+    """Move footnotes to the end of the RTF source: where they are defined, their text would split words."""
     kept, notes, last = [], [], 0
     for found in _NOTE.finditer(source):
         if found.start() >= last:
@@ -66,7 +66,7 @@ def _move_notes(source: str) -> str:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a new file with the text alone."""
+    """Write the edited text to a new RTF file without formatting."""
     text = apply_edits(document.text, edits).replace("\r\n", "\n").replace("\r", "\n")
     body = []
     for char in text:
@@ -82,7 +82,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield the text and the raw source."""
+    """Yield the text and the RTF source of a copy for verification."""
     yield ExtractedText("text", _text(data, "copy"))
     yield ExtractedText("source", data.decode("latin-1"), _LEAST_RAW)
 

@@ -1,4 +1,8 @@
-"""Convert tables to text and back: column policies, cells separated by blank lines, delimited files such as CSV."""
+"""Convert tables to text and edited text back to tables, according to column policies, and read and write delimited
+files such as CSV.
+
+A column policy says whether a column is searched, kept, dropped or treated as identifiers; see `ReadSettings.columns`.
+"""
 
 import csv
 import io
@@ -22,7 +26,7 @@ _LABEL = "label:"
 
 
 def read_columns(path: Path, labels: Iterable[str]) -> dict[str, str]:
-    """Read column policies from a file.
+    """Read column policies, which say how each column of a table is treated, from a TOML file.
 
     path (Path): TOML file with a table "columns" that maps column names to "text", "keep", "drop" or "label:NAME".
     labels (Iterable[str]): known labels.
@@ -49,7 +53,10 @@ MAX_CELLS = 20_000_000  # cells of a table, including empty ones
 
 
 class Cell(NamedTuple):
-    """The place of a text: a cell, or the name of a sheet, which has the row `TITLE`. Row 0 has the column names."""
+    """The place of a text in a file of tables: indices of sheet, row and column.
+
+    Row 0 has the column names. The row `TITLE` stands for the name of the sheet.
+    """
 
     sheet: int
     row: int
@@ -58,7 +65,7 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Sheet:
-    """A table.
+    """A table, such as a CSV file or a sheet of a workbook.
 
     rows (list[list[Any]]): cell values by row; row 0 has the column names.
     title (str): name of the sheet, or "".
@@ -69,22 +76,22 @@ class Sheet:
 
     @property
     def headers(self) -> list[str]:
-        """The column names."""
+        """The column names, which are the cells of row 0 as text."""
         return [cell_text(head) for head in self.rows[0]] if self.rows else []
 
     def actions(self, columns: Mapping[str, str]) -> list[str]:
-        """Return the policy of each column, for as many columns as the widest row has."""
+        """Return the policy of each column, "text" by default, for as many columns as the longest row has."""
         width = max(map(len, self.rows), default=0)
         actions = [columns.get(head, TEXT) for head in self.headers]
         return actions + [TEXT] * (width - len(actions))
 
 
 class TableParts(NamedTuple):
-    """What is needed to write a file of tables.
+    """The data that is needed to write a file of tables.
 
     sheets (list[Sheet]): the tables.
     columns (Mapping[str, str]): the column policies.
-    extra (Any): other data of the format.
+    extra (Any): other data that the format needs, such as the delimiter of a CSV file.
     """
 
     sheets: list[Sheet]
@@ -107,7 +114,7 @@ def cell_text(value: Any) -> str:
 def make_document(
     name: str, kind: str, sheets: list[Sheet], settings: ReadSettings, extra: Any = None, warnings: Iterable[str] = ()
 ) -> Document:
-    """Create the document of a file of tables.
+    """Create the `Document` of a file of tables.
 
     name, kind (str): as in `Document`.
     sheets (list[Sheet]): the tables.
@@ -129,8 +136,13 @@ def make_document(
 def table_text(
     sheets: Sequence[Sheet], columns: Mapping[str, str]
 ) -> tuple[PlacedText, tuple[tuple[int, int, str], ...]]:
-    """Return the text of tables and its marks. Each cell is a paragraph, so that no entity spans two cells. Names of
-    sheets and columns are included, since they can contain PHI.
+    """Join the cells of tables to one text, in which each cell is a paragraph, so that no entity spans two cells.
+
+    Names of sheets and columns are included, since they can contain PHI. The cells of columns to keep are
+    not, and nothing of columns to drop is.
+
+    RETURNS (tuple[PlacedText, tuple[tuple[int, int, str], ...]]): the text, whose places are of type `Cell`, and
+        start, end and label of each cell of a column with the policy "label:NAME".
     """
     text = PlacedText()
     marks: list[tuple[int, int, str]] = []
@@ -151,7 +163,7 @@ def table_text(
 
 
 def edit_tables(tables: TableParts, edits: Sequence[Edit]) -> list[Sheet]:
-    """Apply edits to copies of the tables, and remove columns with the policy "drop". Edited cells are strings."""
+    """Return edited copies of the tables, without columns to drop. Edited cells become strings."""
     sheets = [Sheet([list(row) for row in sheet.rows], sheet.title) for sheet in tables.sheets]
     for piece, local in table_text(tables.sheets, tables.columns)[0].edits_by_piece(edits):
         cell: Cell = piece.place
@@ -175,7 +187,7 @@ _HEAD = 100_000  # characters examined to detect the delimiter
 
 
 class _Shape(NamedTuple):
-    """How a file is written: encoding, byte-order mark or "", character between cells, and line end."""
+    """The form of a delimited file that a copy keeps: encoding, byte-order mark or "", delimiter, and line end."""
 
     encoding: str
     mark: str
@@ -184,13 +196,17 @@ class _Shape(NamedTuple):
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read delimited text. The first line has the column names. RAISES: InputError (D400, D701, D722)."""
+    """Read a delimited file, such as CSV. The first line has the column names.
+
+    RAISES: InputError if the file is not in its encoding (D400), its quotes are unbalanced (D701), or a column that
+        the policies name is missing (D722).
+    """
     sheet, shape = _parse(data, name, settings)
     return make_document(name, "csv", [sheet], settings, shape)
 
 
 def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shape]:
-    """Split delimited text into cells."""
+    """Decode a delimited file and split it into cells. RAISES: InputError (D400, D701)."""
     text, encoding = decode(data, encoding_of(data, settings), name)
     mark = _MARK if text.startswith(_MARK) else ""
     text = text.removeprefix(_MARK)
@@ -208,8 +224,8 @@ def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shap
 
 
 def _detect_delimiter(lines: Sequence[str], quoted: bool) -> str:
-    """Detect the delimiter: the most frequent candidate in the first line. If the first line has none, it may be a
-    title; then the delimiter is one that all other lines contain equally often. Otherwise the file has a single
+    """Return the delimiter of a file: the most frequent candidate in the first line. If that line has none, it may be
+    a title; then the delimiter is one that all other lines contain equally often. Otherwise the file has a single
     column, in which quotes may protect commas. `quoted` says whether the file has quoted text.
     """
     first = lines[0] if lines else ""
@@ -223,7 +239,7 @@ def _detect_delimiter(lines: Sequence[str], quoted: bool) -> str:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write delimited text, with cells quoted only where necessary. RAISES: InputError (D413)."""
+    """Write the edited table as delimited text; only cells that need quotes get them. RAISES: InputError (D413)."""
     tables: TableParts = document.parts
     shape: _Shape = tables.extra
     out = io.StringIO(newline="")
@@ -240,7 +256,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield all cells except those of columns with the policy "keep"."""
+    """Yield all cells of a copy except those of columns with the policy "keep"."""
     sheet, _ = _parse(data, "copy", settings.read)
     yield ExtractedText("a cell", table_text([sheet], settings.read.columns)[0].text)
 

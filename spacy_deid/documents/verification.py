@@ -16,9 +16,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def fold(text: str) -> str:
-    """Return the letters and digits of a text in lower case, without accents and with ligatures resolved, for
-    comparison.
-    """
+    """Normalize a text for comparison: only letters and digits, in lower case, without accents and ligatures."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(char for char in plain if char.isalnum())
 
@@ -31,7 +29,7 @@ def check_removed(
 ) -> None:
     """Raise an error if a removed string still occurs in a copy.
 
-    found (Iterable[ExtractedText]): texts extracted from the copy.
+    found (Iterable[ExtractedText]): everything that can be extracted from the copy.
     removed, released, identifiers: as in `formats.verify`.
     RAISES: DeidError (D714).
     """
@@ -63,7 +61,7 @@ def check_removed(
 
 
 def _withheld_error(place: str, label: str) -> DeidError:
-    """Return the error for a copy that is withheld, with advice on what to do."""
+    """Return the error for a copy in which removed text was found at `place`, with advice on what to do."""
     remedy = Errors.D724 if "picture" in place else Errors.D725
     return DeidError(Errors.D714.format(place=place, label=label, remedy=remedy))
 
@@ -83,5 +81,5 @@ def absent_identifiers(identifiers: Sequence[str], released: str) -> list[str]:
 
 
 def _words(text: str) -> str:
-    """Fold each word of a text and join them with blanks, with a blank at both ends."""
+    """Return the folded words of a text with a blank around each, so that only whole words are found in the result."""
     return " ".join(["", *map(fold, _WORD.findall(unicodedata.normalize("NFKC", text))), ""])

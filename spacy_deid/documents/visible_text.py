@@ -1,4 +1,4 @@
-"""The text of a file as a person sees it, with the position of each character in the original text.
+"""Convert the text of a file to what a person sees, and map edits of the visible text back to the original text.
 
 Spaced-out letters are joined to words, text reversed by direction overrides is put in visual order, invisible
 characters are removed, and numbers and e-mail addresses that are broken at a line end are joined. Detectors process
@@ -27,9 +27,9 @@ _WIDEST = 2  # most blanks between two letters of a word
 def spaced_letter_gaps(text: str) -> Iterator[tuple[int, int, str]]:
     """Find the blanks within spaced-out words, as in "B r a u l i o   S a n z".
 
-    The narrowest gaps of a run separate letters, wider gaps separate words. If all gaps are equal, a capital after a
-    small letter starts a new word. Not treated as words are letters in alphabetical order, runs of one or two
-    different letters, and digits that count up.
+    The narrowest gaps separate letters; wider gaps, and gaps between a small letter and a capital, separate words.
+    Sequences that are check marks, options or scores are skipped: letters in alphabetical order, one or two different
+    letters, and digits that count up.
 
     YIELDS (tuple[int, int, str]): start and end of the blanks, and their replacement: "" within a word, " " between
         words.
@@ -119,7 +119,7 @@ class VisibleText:
 
     text (str): the visible text.
     raw (str): the original text of the file.
-    where (Sequence[int]): for each character of `text`, its offset in `raw`.
+    where (Sequence[int]): the offset in `raw` of each character of `text`.
     """
 
     text: str = field(repr=False)
@@ -160,7 +160,7 @@ class VisibleText:
         return min(places), max(places) + 1
 
     def visible_marks(self, marks: Sequence[tuple[int, int, str]]) -> tuple[tuple[int, int, str], ...]:
-        """Map marks of the original text to the visible text. Marks without any visible character are dropped."""
+        """Map marks (start, end, label) from `raw` to `text`. Marks without any visible character are dropped."""
         if not marks:
             return ()
         places = sorted(range(len(self.where)), key=self.where.__getitem__)
@@ -174,7 +174,7 @@ class VisibleText:
 
 
 def read_as_seen(text: str) -> VisibleText | None:
-    """Convert a text to what a person sees; None if the visible text is identical."""
+    """Return a text as a person sees it, aligned with the original; None if the two are identical."""
     cuts: dict[int, tuple[int, str]] = {}
     for start, end, instead in _changes(text):
         cuts.setdefault(start, (end, instead))
@@ -203,7 +203,7 @@ def read_as_seen(text: str) -> VisibleText | None:
 
 
 def _changes(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the differences between original and visible text: start, end, and replacement."""
+    """Yield start, end and replacement of each span that differs in the visible text, apart from the order of text."""
     for found in _CUT.finditer(text):
         # joiners are part of words, except next to a letter or digit of a script that does not use them
         around = text[max(0, found.start() - 1) : found.start()] + text[found.end() : found.end() + 1]
@@ -218,7 +218,7 @@ def _changes(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _broken_numbers(text: str) -> Iterator[tuple[int, int, str]]:
-    """Find line ends within labelled numbers, as in "NHC: 20481" – "736"."""
+    """Yield start, end and replacement of each line end within a labelled number, as in "NHC: 20481" – "736"."""
     for found in _NUMBER.finditer(text):
         first, rest = found["first"].strip(), found["rest"].strip()
         digits = [sum(map(str.isdigit, part)) for part in (first, rest)]
@@ -233,7 +233,7 @@ def _broken_numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _order(text: str) -> list[int] | None:
-    """Return the visual rank of each character; None if no direction override reverses text."""
+    """Return the position of each character in visual order; None if the text has no right-to-left override."""
     if _FROM_RIGHT not in text:
         return None
     order = list(range(len(text)))

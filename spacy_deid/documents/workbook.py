@@ -1,4 +1,4 @@
-"""Excel workbooks: values and simple formatting are copied to a new workbook; everything else is left out."""
+"""Read Excel workbooks (.xlsx), and write only their values and simple formatting to a new workbook."""
 
 import io
 import re
@@ -33,14 +33,19 @@ _HEAD = 4096
 
 
 class _Formatting(NamedTuple):
-    """The formatting of a sheet: column widths by number, and number format and boldness by row and column."""
+    """The formatting of a sheet that is copied: column widths by column number, and for each cell with a style, by row
+    and column, its number format and whether it is bold.
+    """
 
     widths: dict[int, float]
     cells: dict[tuple[int, int], tuple[str, bool]]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read names of sheets and cells. The first row of each sheet has the column names. RAISES: InputError (D722)."""
+    """Read the names and cells of all sheets. The first row of each sheet has the column names.
+
+    RAISES: InputError (D722) if a column policy names a missing column.
+    """
     members, book = _open(data, name, settings)
     sheets = [_to_sheet(table, name) for table in book.worksheets]
     looks = []
@@ -65,8 +70,8 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[dict[str, bytes], Any]:
-    """Return the members of the file, checked for attacks and excessive size, and the workbook with the cached values
-    of its formulas.
+    """Open a workbook after checking it for attacks and excessive size. Returns the files in its archive by name, and
+    the workbook of openpyxl, in which formulas have their cached values.
     """
     members = open_archive(data, name, settings)
     if any(_DECLARED.search(part.replace(b"\0", b"")) for m, part in members.items() if m.endswith((".xml", ".rels"))):
@@ -90,7 +95,9 @@ def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[dict[str, byt
 
 @cache
 def _constants() -> frozenset[tuple[str, str]]:
-    """Return the texts and attributes of an empty workbook. They occur in every copy and can coincide with names."""
+    """Return the texts and attributes that openpyxl writes to every workbook. They are not searched in copies, because
+    they can coincide with names.
+    """
     book = Workbook()
     for value in (datetime(2000, 1, 1), True):
         cell = book.active.cell(1, 1)
@@ -102,7 +109,7 @@ def _constants() -> frozenset[tuple[str, str]]:
 
 
 def _to_sheet(table: Any, name: str) -> Sheet:
-    """Convert a sheet to rows."""
+    """Convert a worksheet of openpyxl to a `Sheet`. RAISES: InputError (D715) if it extends over too many cells."""
     # iterating over its rows would create the empty cells
     cells = [cell for cell in table._cells.values() if cell.value is not None]
     height, width = max((cell.row for cell in cells), default=0), max((cell.column for cell in cells), default=0)
@@ -115,7 +122,7 @@ def _to_sheet(table: Any, name: str) -> Sheet:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a new workbook with values, column widths, date formats and bold type."""
+    """Write the edited sheets to a new workbook, with column widths, date formats and bold type of the original."""
     tables: TableParts = document.parts
     book = Workbook()
     book.remove(book.active)
@@ -145,7 +152,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield all cells except those of columns with the policy "keep", and all text in other parts."""
+    """Yield all cells of a copy except those of columns with the policy "keep", and the text of its other parts."""
     members, book = _open(data, "copy", settings.read)
     sheets = [_to_sheet(table, "copy") for table in book.worksheets]
     yield ExtractedText("a cell", table_text(sheets, settings.read.columns)[0].text)

@@ -1,4 +1,4 @@
-"""Readers and writers of annotated notes, and the figures that compare them."""
+"""Read and write annotated notes in common formats, and compare predicted annotations with gold ones."""
 
 from .counts import HEADER_WIDTH, HIPAA_I2B2
 from .documents import AnnotatedText, Entity, pair_documents, relabel

@@ -1,4 +1,4 @@
-"""UIMA CAS in JSON 0.4.0 and XMI, the formats that INCEpTION imports and exports.
+"""Read and write notes as UIMA CAS, in JSON 0.4.0 and XMI: the formats that INCEpTION imports and exports.
 
 Files are parsed by dkpro-cassis. JSON is written without it, so that notes can be exported for annotation without
 installing the extra. Offsets in files count UTF-16 code units, as in Java; dkpro-cassis converts them.
@@ -31,7 +31,7 @@ LAYER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 
 
 class Layer(NamedTuple):
-    """The annotation layer that contains identifiers.
+    """The annotation layer of a CAS that contains the identifiers.
 
     type (str): name of the annotation type.
     feature (str): name of the feature with the label.
@@ -63,13 +63,13 @@ def write_cas_json(document: AnnotatedText, folder: Path, *, scheme: str = "cano
 
 
 def make_tagset(labels: Iterable[str] = tuple(LABELS), name: str = "spacy_deid") -> dict[str, Any]:
-    """Create a tagset for INCEpTION from canonical labels, as JSON values."""
+    """Create a tagset that INCEpTION can import, with canonical labels as tags, as values for JSON."""
     tags = [{"tag_name": label, "tag_description": LABELS[label].description} for label in labels]
     return {"name": name, "description": "Identifiers", "language": "", "tags": tags, "create_tag": False}
 
 
 def make_cas(document: AnnotatedText, scheme: str = "canonical") -> dict[str, Any]:
-    """Create the CAS JSON of a note, with the labels of a scheme."""
+    """Create the CAS of a note as values for JSON, with labels of the given scheme."""
     layer = _GRASCCO if scheme == "grascco" else Layer(LAYER, "value")
     # UTF-16 code units before each character and before the end
     units = [0, *accumulate(1 + (char > "\uffff") for char in document.text)]
@@ -104,7 +104,7 @@ _BUILT_IN = ("uima.", "de.tudarmstadt.ukp.", "org.dkpro.", "org.apache.")
 
 
 def is_cas_json(path: Path) -> bool:
-    """Test whether a JSON file is a CAS, by its first key. RAISES: InputError (D303) if it cannot be read."""
+    """Test whether a JSON file contains a CAS, by its first key. RAISES: InputError (D303) if it cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -114,10 +114,10 @@ def is_cas_json(path: Path) -> bool:
 
 
 def parse_layer(layer: str | None) -> Layer | None:
-    """Parse the name of a layer.
+    """Parse a layer given by a user as "TYPE:FEATURE".
 
-    layer (str | None): "TYPE:FEATURE".
-    RETURNS (Layer | None): the layer; None for None.
+    layer (str | None): annotation type and feature; None if none is given.
+    RETURNS (Layer | None): the layer; None if none is given.
     RAISES: ConfigError (D758) if the name is malformed.
     """
     if layer is None:
@@ -129,7 +129,7 @@ def parse_layer(layer: str | None) -> Layer | None:
 
 
 def read_cas(path: Path, *, scheme: str = "canonical", layer: Layer | None = None) -> AnnotatedText:
-    """Read a note and its identifiers.
+    """Read a note and its identifiers from a CAS file.
 
     path (Path): a .json file, or an .xmi file with its TypeSystem.xml in the same or the parent folder.
     scheme (str): scheme of the labels in the file.
@@ -192,7 +192,7 @@ def import_cassis() -> Any:
 
 
 def _refuse_doctype(data: bytes) -> None:
-    """Raise an error for a document type declaration, and thereby for every custom entity."""
+    """Raise ValueError if XML has a document type declaration, which could define custom entities."""
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> NoReturn:
@@ -231,7 +231,7 @@ def find_layer(cas: Any, path: Path, layer: Layer | None = None) -> Layer:
 
 
 def _entities(cas: Any, path: Path, scheme: str, layer: Layer) -> Iterator[tuple[Any, Entity]]:
-    """Yield the annotations of a layer together with their entities."""
+    """Yield each annotation of a layer with its entity. RAISES: InputError (D755) for an invalid annotation."""
     length = len(cas.sofa_string)
     annotations = cas.select(layer.type)
     # structures that others refer to, such as relations, may legitimately be in no view
@@ -252,7 +252,7 @@ def _entities(cas: Any, path: Path, scheme: str, layer: Layer) -> Iterator[tuple
 
 
 def _reached_ids(cas: Any) -> set[int]:
-    """Return the ids of the feature structures in all views, and of those that they refer to."""
+    """Return the ids of all feature structures in a view of the CAS, and of those to which they refer."""
     found: set[int] = set()
     left = [structure for sofa in cas.sofas for structure in cas.get_view(sofa.sofaID).select_all_fs()]
     while left:
@@ -277,10 +277,10 @@ def _stored_ids(path: Path, layer: Layer) -> set[int]:
 
 
 def replace_entities(cas: Any, document: AnnotatedText, path: Path, *, scheme: str, layer: Layer) -> None:
-    """Replace the identifiers of a CAS. Annotations that stay the same are not modified.
+    """Replace the identifiers in a CAS by the entities of a note. Unchanged annotations are not touched.
 
     cas (cassis.Cas): the CAS, modified in place.
-    document (AnnotatedText): a note with the same text.
+    document (AnnotatedText): note with the same text and the new entities.
     path (Path): the file of the CAS, for error messages.
     scheme (str): scheme of the labels in the CAS.
     layer (Layer): the layer of the identifiers.

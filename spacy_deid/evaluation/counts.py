@@ -1,8 +1,8 @@
-"""Counts of a single document: pure functions of a text and two sets of entities.
+"""Count how well the predicted entities of one document agree with the gold entities, for each kind of score.
 
-Each score is a triple (true positives, false positives, false negatives), so that documents can be summed and
-resampled. Where an official script exists, its formula is used. `text` is the note, `gold` and `pred` are entities or
-(start, end) offsets of characters in it; masks have the shape (characters,).
+The functions return triples (true positives, false positives, false negatives), which `metrics` sums over documents.
+Where a shared task has an official script, its formula is used. `text` is the note; `gold` and `pred` are entities or
+(start, end) character offsets in it. A mask is an array with one boolean per character of the text.
 
 Sources: MEDDOCAN evaluation script (Marimon et al. 2019); i2b2-2014 track 1 evaluation script (Kotfila; Stubbs,
 Kotfila and Uzuner 2015, doi:10.1016/j.jbi.2015.06.007).
@@ -39,9 +39,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[\r\n]+")
 
 
 def count_exact(gold: Collection[object], pred: Collection[object]) -> Triple:
-    """Compare two sets by equality: MEDDOCAN subtracks 1 and 2 strict, i2b2 strict, and i2b2 tokens.
+    """Count equal items of two sets, for the strict scores of MEDDOCAN and i2b2 and the i2b2 token score.
 
-    RETURNS (Triple): |gold ∩ pred|, |pred - gold|, |gold - pred|.
+    gold, pred (Collection): entities, spans or tokens; duplicates count once.
+    RETURNS (Triple): number of items in both sets, only in `pred`, and only in `gold`.
     """
     golds, preds = set(gold), set(pred)
     hits = len(golds & preds)
@@ -49,11 +50,10 @@ def count_exact(gold: Collection[object], pred: Collection[object]) -> Triple:
 
 
 def merge_spans(text: str, spans: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Merge spans with no alphanumeric character between them, whatever their labels, as MEDDOCAN does.
+    """Merge neighbouring spans that have no letter or digit between them, whatever their labels, as MEDDOCAN does.
 
-    Spans are processed in order. A span is merged with the previous one if they touch, overlap, or have no
-    alphanumeric character between them. The merged span ends where the later span ends, even if the earlier one is
-    longer, as in the official script; MEDDOCAN has no overlapping spans, so its figures are not affected.
+    Spans that touch or overlap are merged as well. The merged span ends where the later span ends, even if the earlier
+    one is longer, as in the official script; MEDDOCAN has no overlapping spans, so its figures are not affected.
     """
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -65,7 +65,7 @@ def merge_spans(text: str, spans: Iterable[tuple[int, int]]) -> set[tuple[int, i
 
 
 def count_merged(text: str, gold: Iterable[tuple[int, int]], pred: Iterable[tuple[int, int]]) -> Triple:
-    """Compare spans after merging: MEDDOCAN subtrack 2, merged spans.
+    """Count equal spans before or after merging neighbours, for the merged score of MEDDOCAN subtrack 2.
 
     True positives are the spans that agree before or after `merge_spans`, as one set. Errors are counted on the spans
     before merging, unless they are inside a true positive. The figure is therefore higher than that of a plain
@@ -85,7 +85,7 @@ def count_merged(text: str, gold: Iterable[tuple[int, int]], pred: Iterable[tupl
 
 
 def count_relaxed(gold: Iterable[Entity], pred: Iterable[Entity], tolerance: int = 2) -> Triple:
-    """Compare entities with tolerance: i2b2-2014 relaxed. Start and label must agree, ends may differ slightly.
+    """Count entities with equal start and label and nearly equal end, for the relaxed score of i2b2-2014.
 
     If several entities of a label share a start, the result of the official script depends on the order of a set.
     Here, an entity is an error if no entity of the other side matches it, and the number of true positives is that of
@@ -110,10 +110,10 @@ def count_relaxed(gold: Iterable[Entity], pred: Iterable[Entity], tolerance: int
 
 
 def count_tokens(text: str, gold: Iterable[Entity], pred: Iterable[Entity]) -> Triple:
-    """Compare the alphanumeric runs within entities and their labels: i2b2-2014 token level.
+    """Count equal tokens with equal label, for the token score of i2b2-2014. A token is a run of letters and digits.
 
-    The official script matches runs of ASCII letters and digits. This function matches any letters and digits:
-    identical on the texts of i2b2, and it does not split "García". A run is cut at the bounds of its entity.
+    The official script matches runs of ASCII letters and digits. This function matches any letters and digits,
+    so that it does not split "García"; on the texts of i2b2 both are identical. A run is cut at the entity bounds.
     """
     golds, preds = (
         {(*run, e.label) for e in side for run in find_words(text, e.start, e.end)} for side in (gold, pred)
@@ -122,12 +122,14 @@ def count_tokens(text: str, gold: Iterable[Entity], pred: Iterable[Entity]) -> T
 
 
 def find_words(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-    """Return the (start, end) offsets of the alphanumeric runs between two offsets; a run is cut at these bounds."""
+    """Return the (start, end) offsets of the runs of letters and digits between two offsets, cut at these offsets."""
     return [match.span() for match in _WORD.finditer(text, start, len(text) if end is None else end)]
 
 
 def count_sentences(text: str) -> int:
-    """Count sentences: parts of a line that end in ".", "!" or "?" and white space and have a letter or digit.
+    """Count the sentences of a text, split at line breaks and after ".", "!" or "?" followed by white space.
+
+    Parts without a letter or digit are not counted.
 
     The leak score of MEDDOCAN uses sentence counts of the task's own splitter, which the corpus does not include. Leak
     scores computed with this function are comparable with each other but not with published ones.
@@ -136,12 +138,12 @@ def count_sentences(text: str) -> int:
 
 
 def alphanumeric_mask(text: str) -> Mask:
-    """Mark letters and digits, by ``str.isalnum``."""
+    """Return a mask of the letters and digits of a text, as defined by ``str.isalnum``."""
     return np.fromiter(map(str.isalnum, text), dtype=np.bool_, count=len(text))
 
 
 def coverage_mask(entities: Iterable[Entity], length: int) -> Mask:
-    """Mark the characters covered by entities, whatever their labels; `length` is that of the text."""
+    """Return a mask of the characters that entities cover, whatever their labels; `length` is that of the text."""
     mask = np.zeros(length, dtype=np.bool_)
     for entity in entities:
         mask[entity.start : entity.end] = True
@@ -156,10 +158,10 @@ def is_covered(text: str, entity: Entity, found: Iterable[Entity]) -> bool:
 
 
 def header_mask(text: str, width: int = HEADER_WIDTH) -> Mask:
-    """Mark the characters on short lines: the form-like header of a note, in contrast to its narrative.
+    """Return a mask of the characters on short lines, which belong to forms and headers rather than to narrative.
 
-    width (int): minimum length of a narrative line in characters, without its line end.
-    RETURNS (Mask): a line end belongs to its line.
+    width (int): number of characters, without the line end, from which a line is narrative.
+    RETURNS (Mask): True on short lines, including their line ends.
     """
     lines = text.split("\n")
     short = [len(line.removesuffix("\r")) < width for line in lines]
@@ -167,7 +169,7 @@ def header_mask(text: str, width: int = HEADER_WIDTH) -> Mask:
 
 
 def confuse(gold: Iterable[Entity], pred: Iterable[Entity]) -> Counter[tuple[str, str]]:
-    """Count pairs of gold and predicted label of entities with equal offsets.
+    """Count which label was predicted for each gold label, by comparing entities with equal offsets.
 
     RETURNS (Counter[tuple[str, str]]): counts by (gold label, predicted label); "" if the other side has no such span.
     """

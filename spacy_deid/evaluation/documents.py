@@ -1,4 +1,4 @@
-"""Annotated notes as plain values, and safe access to the files that hold them.
+"""Define the type of annotated notes, and read and write the files that contain them without shifting offsets.
 
 `AnnotatedText` is the common type of all readers, writers and metrics. Labels are canonical inside the package; labels
 of another scheme occur only in files and in tables of figures.
@@ -22,7 +22,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:
-    """An identifier in a text. Holds offsets, never text.
+    """An identifier in a text, given by offsets and label. It does not contain the text.
 
     start, end (int): character offsets, end exclusive.
     label (str): canonical label.
@@ -67,7 +67,7 @@ def relabel(entities: Iterable[Entity], scheme: str) -> list[Entity]:
 
 
 def index_documents(documents: Iterable[AnnotatedText]) -> dict[str, AnnotatedText]:
-    """Index documents by name.
+    """Create a dict of documents by name, refusing duplicate names.
 
     documents (Iterable[AnnotatedText]): documents in any order.
     RETURNS (dict[str, AnnotatedText]): documents by name, in the given order.
@@ -104,16 +104,17 @@ def pair_documents(
 
 
 def _list_names(names: Iterable[str], limit: int = 5) -> str:
-    """Join the first names in sorted order, and say how many more there are."""
+    """Format names for an error message: the first ones in sorted order, and the number of the others."""
     ordered = sorted(names)
     more = f" and {len(ordered) - limit} more" if len(ordered) > limit else ""
     return (", ".join(ordered[:limit]) or "none") + more
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 file without changing it.
+    """Read the text of a UTF-8 file exactly as it is, so that offsets stay valid.
 
-    RETURNS (str): its text, with line ends and byte-order mark.
+    path (Path): the file.
+    RETURNS (str): the text, including line ends and byte-order mark.
     RAISES: InputError if the file cannot be read (D303) or is not UTF-8 (D301).
     """
     try:
@@ -123,7 +124,7 @@ def read_text(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file. RAISES: InputError (D303) if it cannot be read."""
+    """Read the bytes of a file. RAISES: InputError (D303) if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -145,7 +146,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file atomically, see `write_text`."""
+    """Write bytes to a file atomically, as `write_text` does."""
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
         temporary = Path(file.name)
         try:
@@ -172,7 +173,7 @@ def file_name(name: str, suffix: str) -> str:
 
 
 def read_label(label: str, scheme: str, path: Path, line: int) -> str:
-    """Map the label of an annotation in a file to the canonical label.
+    """Convert the label of an annotation in a file to the canonical label.
 
     label (str): label in the file. Errors do not quote it: in a malformed line it may be text of the note.
     scheme (str): label scheme of the file.
@@ -187,7 +188,7 @@ def read_label(label: str, scheme: str, path: Path, line: int) -> str:
 
 
 def read_offset(value: object, path: Path, line: int) -> int:
-    """Read an offset: an integer, or a string of ASCII digits.
+    """Convert a value in a file to an offset. It must be an integer or a string of ASCII digits.
 
     value (object): value in the file.
     path, line (Path, int): file and line number, for the error message.
@@ -202,12 +203,12 @@ def read_offset(value: object, path: Path, line: int) -> int:
 
 
 def check_quote(text: str, spans: list[Entity], quote: str, path: Path, line: int) -> None:
-    """Check that the text quoted by an annotation is the text at its offsets.
+    """Check that the text quoted in an annotation file is the text of the note at the annotated offsets.
 
     Any run of white space counts as one space on both sides, because each format writes line breaks differently.
 
     text (str): the note.
-    spans (list[Entity]): fragments of the annotation.
+    spans (list[Entity]): the parts of the annotation, which can be discontinuous.
     quote (str): text quoted by the annotation.
     path, line (Path, int): file and line number, for the error message.
     RAISES: InputError if an offset is outside the text (D302) or the quoted text differs (D305).

@@ -1,12 +1,14 @@
-"""Name-swap fairness: compare the recall of names between groups of origin, sexes and decades of birth.
+"""Measure fairness by swapping names: compare the recall of names between origins, sexes and decades of birth.
+
+The files of a language are
 
     lang/<lang>/fairness.txt            contexts, in the sections [patient], [relative] and [clinician]
     lang/<lang>/names/origins.toml      given names per sex and surnames of each group, given names of each decade
 
-A context is a short note with slots for one person. Each draw fills a context with a woman and a man of every
-group and decade, so that differences in recall are due to the names alone. A mention is found if every letter of it is
-covered, whatever the label. The bootstrap draws contexts instead of names, because the mentions of a context are not
-independent (Efron and Tibshirani 1993, chapter 6; for the paired design see Xiao et al. 2023, arXiv:2305.11348).
+A context is a short note with slots for the name of one person. Each draw fills a context with a woman and a man of
+every group and decade, so that differences in recall are due to the names alone. A mention is found if every letter of
+it is covered, whatever the label. The bootstrap draws contexts instead of names, because the mentions of a context are
+not independent (Efron and Tibshirani 1993, chapter 6; for the paired design see Xiao et al. 2023, arXiv:2305.11348).
 """
 
 import re
@@ -42,10 +44,10 @@ _CASING: Mapping[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A short note with slots for one person.
+    """A short note with slots for the name of one person.
 
-    label (str): canonical label of the names in it.
-    source (str): text of the note with its slots.
+    label (str): canonical label of the name, "PATIENT", "RELATIVE" or "CLINICIAN".
+    source (str): text of the note with its slots, such as "{full}" or "{surname:upper}".
     """
 
     label: str
@@ -54,7 +56,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """The contexts of a language.
+    """All contexts of a language, and the naming customs of its groups.
 
     contexts (tuple[Context, ...]): in the order of the file.
     two_surnames (frozenset[str]): groups whose members have two surnames.
@@ -66,7 +68,7 @@ class Contexts:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The names of a group of origin or of a decade.
+    """The names of a group of people: those of one origin, or those born in one decade.
 
     axis (str): "origin" or "decade".
     name (str): name of the group or decade.
@@ -84,10 +86,11 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A note filled with the name of one person.
+    """A context that was filled with the name of one person.
 
     context (int): index of the context.
-    axis, pool, sex (str): group of the person.
+    axis, pool (str): `axis` and `name` of the pool from which the name was drawn.
+    sex (str): "female" or "male".
     note (AnnotatedText): the text, with each mention of the name as an entity.
     """
 
@@ -107,7 +110,7 @@ def load_contexts(lang: str) -> Contexts:
 
 
 def parse_contexts(text: str, name: str) -> Contexts:
-    """Parse a file of contexts; `name` is its name in errors.
+    """Parse the text of a fairness.txt; `name` is the file name for error messages.
 
     RAISES: ConfigError (D371) for a line outside a known section, a line without a slot for a name, or an invalid
         brace.
@@ -132,10 +135,11 @@ def parse_contexts(text: str, name: str) -> Contexts:
 
 
 def load_pools(lang: str, two_surnames: frozenset[str]) -> list[Pool]:
-    """Load the names of a language: groups of origin, then decades.
+    """Load the names of a language, in one pool per group of origin and then one per decade of birth.
 
+    lang (str): language code.
     two_surnames (frozenset[str]): groups whose members have two surnames.
-    RAISES: ConfigError (D370) if there are none.
+    RAISES: ConfigError (D370) if the language has no file of names.
     """
     origins = get_language(lang).read_toml("names/origins.toml")
     if not origins:
@@ -150,7 +154,7 @@ def load_pools(lang: str, two_surnames: frozenset[str]) -> list[Pool]:
 
 
 def blend(first: str, second: str, rng: Random) -> str:
-    """Create a name that is on no list from the beginning of one name and the end of another.
+    """Invent a name from the beginning of one name and the end of another, to test names that are on no list.
 
     first, second (str): names of the same group.
     rng (Random): random generator.
@@ -164,13 +168,15 @@ def blend(first: str, second: str, rng: Random) -> str:
 def draw_swaps(
     contexts: Sequence[Context], pools: Sequence[Pool], n: int, seed: int, inflect: Inflect, unlisted: bool = False
 ) -> Iterator[Swap]:
-    """Fill contexts with names, cycling through the contexts. The same seed gives the same notes.
+    """Fill contexts with random names, cycling through the contexts. The same seed gives the same notes.
 
+    contexts (Sequence[Context]): contexts to fill.
+    pools (Sequence[Pool]): names to draw from.
     n (int): number of draws for each pool and sex.
     seed (int): seed of the random generator.
     inflect (Inflect): function that inflects a name, called with text, case and name type.
-    unlisted (bool): whether to blend names to new ones, because a model may have seen the listed ones.
-    YIELDS (Swap): notes.
+    unlisted (bool): whether to invent names with `blend`, because a model may have seen the listed ones.
+    YIELDS (Swap): one filled note for each draw, pool and sex.
     """
     for i in range(n):
         number = i % len(contexts)
@@ -187,7 +193,15 @@ def draw_swaps(
 
 
 def fill(context: Context, name: str, given: str, surname: str, sex: str, inflect: Inflect) -> AnnotatedText:
-    """Fill a context with the name of one person. Each mention of the name is an entity of the note `name`."""
+    """Fill a context with the name of one person.
+
+    context (Context): the context.
+    name (str): name of the resulting document.
+    given, surname (str): the name of the person.
+    sex (str): "female" or "male".
+    inflect (Inflect): see `draw_swaps`.
+    RETURNS (AnnotatedText): the note, with each mention of the name as an entity.
+    """
     texts = {"full": f"{given} {surname}", "given": given, "surname": surname, "formal": f"{surname}, {given}"}
     parts: list[str] = []
     entities: list[Entity] = []
@@ -215,7 +229,7 @@ Counts = NDArray[np.int64]
 
 
 def count_found(swap: Swap, found: Iterable[Entity]) -> tuple[int, int]:
-    """Count the mentions of the name that the predicted entities fully cover, and all mentions."""
+    """Return the number of mentions of the name that the predicted entities fully cover, and that of all mentions."""
     found, mentions = list(found), swap.note.entities
     return sum(is_covered(swap.note.text, mention, found) for mention in mentions), len(mentions)
 
@@ -225,7 +239,7 @@ def measure(
 ) -> dict[str, Any]:
     """Compare recall between groups of origin, decades of birth and sexes.
 
-    results (Iterable[tuple[Swap, tuple[int, int]]]): notes with the result of `count_found`.
+    results (Iterable[tuple[Swap, tuple[int, int]]]): each filled note with the result of `count_found`.
     contexts (int): number of contexts.
     bootstrap (int): number of replicates for the 95 % intervals.
     seed (int): seed of the random generator.
@@ -243,9 +257,9 @@ def measure(
 
 
 def compare(counts: Mapping[str, Counts], bootstrap: int, seed: int) -> dict[str, Any]:
-    """Compare the recall of groups in the same contexts.
+    """Compare the recall of groups whose names were filled into the same contexts.
 
-    counts (Mapping[str, Counts]): group → mentions found and mentions, shape (contexts, 2).
+    counts (Mapping[str, Counts]): group → number of found and of all mentions in each context, shape (contexts, 2).
     bootstrap (int): number of replicates for the 95 % intervals.
     seed (int): seed of the random generator.
     RETURNS (dict): "groups", each with "found", "mentions", "recall" and the "difference" from all groups together;
@@ -283,14 +297,14 @@ def compare(counts: Mapping[str, Counts], bootstrap: int, seed: int) -> dict[str
 
 
 def _figure(value: float, replicates: NDArray[np.float64]) -> dict[str, Any]:
-    """Return a figure with its interval."""
+    """Return a figure as "value" and its 95 % interval over the bootstrap replicates as "ci"."""
     return {"value": float(value), "ci": interval(replicates)}
 
 
 def make_rows(
     result: Mapping[str, Any], *, lang: str, names: str, n: int, seed: int, command: str, date: str
 ) -> list[MetricRow]:
-    """Convert figures to metric rows.
+    """Convert the result of a fairness measurement to rows of a metrics file.
 
     result (Mapping): result of `measure`.
     lang (str): language of the contexts.
@@ -329,6 +343,6 @@ def format_fairness(result: Mapping[str, Any]) -> str:
 
 
 def _format_difference(figure: Mapping[str, Any]) -> str:
-    """Format a signed figure with its interval."""
+    """Format a difference with its sign and its interval."""
     interval_ = "" if figure["ci"] is None else " [{:+.4f}, {:+.4f}]".format(*figure["ci"])
     return f"{figure['value']:+.4f}{interval_}"

@@ -1,7 +1,7 @@
-"""Read and write annotated notes: JSONL, .spacy files, tasks for Label Studio, and folders of any format.
+"""Read and write annotated notes as JSONL, .spacy files, Label Studio tasks, and folders of any known format.
 
-JSONL holds one note per line, ``{"id", "text", "entities": [{"start", "end", "label"}]}``. "text" may be left out; the
-reader then needs the texts. Offsets count characters. A file for Label Studio is one JSON list of tasks, with the
+JSONL holds one note per line, ``{"id", "text", "entities": [{"start", "end", "label"}]}``. Without "text", the
+reader must be given the texts. Offsets count characters. A file for Label Studio is one JSON list of tasks, with the
 entities found by a pipeline as predictions (Label Studio documentation, "Import pre-annotated data").
 
 .spacy files hold Docs for training. ``doc.ents`` consists of whole tokens without overlap. Entities are therefore
@@ -187,14 +187,14 @@ def _check_pairs(path: Path, files: list[Path]) -> list[Path]:
 
 
 def _check_format(format: str) -> str:
-    """Return the format, or raise ConfigError (D314) if it is unknown."""
+    """Return the name of a format. RAISES: ConfigError (D314) if it is unknown."""
     if format not in FORMATS:
         raise ConfigError(Errors.D314.format(format=format, known=", ".join(FORMATS)))
     return format
 
 
 def _check_scheme(scheme: str) -> None:
-    """Raise ConfigError (D002) if a scheme is unknown, before anything is read or written."""
+    """Check a label scheme before files are read or written. RAISES: ConfigError (D002) if it is unknown."""
     if scheme not in SCHEMES:
         raise ConfigError(Errors.D002.format(scheme=scheme, known=", ".join(SCHEMES)))
 
@@ -219,7 +219,7 @@ def read_jsonl(
 
 
 def _read_note(line: str, scheme: str, texts: Mapping[str, str], path: Path, number: int) -> AnnotatedText:
-    """Parse a line of a JSONL file."""
+    """Convert a line of a JSONL file to a note. RAISES: InputError naming file and line if it is malformed."""
 
     def invalid(reason: str) -> InputError:
         return InputError(Errors.D302.format(path=path, line=number, reason=reason))
@@ -249,7 +249,7 @@ def _read_note(line: str, scheme: str, texts: Mapping[str, str], path: Path, num
 def write_jsonl(
     documents: Iterable[AnnotatedText], path: Path, *, scheme: str = "canonical", include_text: bool = True
 ) -> Path:
-    """Write notes as JSONL.
+    """Write annotated notes to a JSONL file.
 
     documents (Iterable[AnnotatedText]): documents to write.
     path (Path): the file.
@@ -271,9 +271,9 @@ def write_jsonl(
 
 
 def write_tasks(documents: Iterable[AnnotatedText], path: Path, *, scheme: str = "canonical", model: str = "") -> Path:
-    """Write notes as tasks for Label Studio.
+    """Write notes as tasks for Label Studio, with their entities as predictions.
 
-    documents (Iterable[AnnotatedText]): documents to write; their entities become predictions.
+    documents (Iterable[AnnotatedText]): documents to write.
     path (Path): the file.
     scheme (str): label scheme of the file.
     model (str): name of the model that found the entities; "" to write no predictions.
@@ -312,12 +312,12 @@ def make_config(labels: Iterable[str] = tuple(LABELS)) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """An entity that ``doc.ents`` cannot represent as annotated. Holds offsets, never text.
+    """An entity that ``doc.ents`` cannot represent as annotated. It contains offsets and no text.
 
     kind (str): "misaligned" if the entity begins or ends inside a token, "overlapping" if it shares tokens with
         another.
     entity (Entity): the entity as annotated.
-    start, end (int): character offsets of the whole tokens that it touches; equal if it touches none.
+    start, end (int): character offsets of the whole tokens that overlap it; equal if there are none.
     """
 
     kind: Literal["misaligned", "overlapping"]
@@ -327,11 +327,11 @@ class Conflict:
 
     @property
     def trimmed(self) -> bool:
-        """Whether the entity lost tokens to another entity, or touches no token."""
+        """Whether the entity lost tokens to another entity, or overlaps no token."""
         return self.kind == "overlapping" or self.start == self.end
 
     def __str__(self) -> str:
-        """Describe the conflict by offsets and label."""
+        """Describe the conflict for a warning, by offsets and label."""
         where = f"{self.entity.start}:{self.entity.end} {self.entity.label}"
         if self.start == self.end:
             return f"{where}: nothing but blanks between tokens"
@@ -341,7 +341,7 @@ class Conflict:
 
 
 def align_entities(doc: Doc, entities: list[Entity]) -> tuple[list[Span], list[Conflict]]:
-    """Align entities with the tokens of a Doc. Every token that an entity touches is in one of the spans.
+    """Convert entities to disjoint spans of whole tokens. Every token that overlaps an entity is in a span.
 
     doc (Doc): Doc of the annotated text.
     entities (list[Entity]): entities, with the labels that the spans get.
@@ -404,11 +404,12 @@ def from_doc(doc: Doc, name: str = "", *, scheme: str = "canonical") -> Annotate
 
 
 def read_docbin(path: Path, *, scheme: str = "canonical") -> list[AnnotatedText]:
-    """Read a .spacy file.
+    """Read annotated notes from a .spacy file (a DocBin).
 
     path (Path): the file.
     scheme (str): label scheme of the file.
-    RETURNS (list[AnnotatedText]): notes in the order of the file; Docs without a name are numbered.
+    RETURNS (list[AnnotatedText]): notes in the order of the file, with canonical labels; Docs without a name get a
+        number.
     RAISES: InputError if the file is not a DocBin (D303), a name occurs twice (D308) or a label is unknown (D304).
     """
     try:

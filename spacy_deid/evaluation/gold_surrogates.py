@@ -1,7 +1,8 @@
-"""Replace the annotated identifiers of a corpus by surrogates and move the annotation to them.
+"""Replace the annotated identifiers of a note by surrogates, and annotate the surrogates instead.
 
 `pipeline.surrogate` replaces what a pipeline has found; `replace_gold` replaces the gold annotation. The result is an
-annotated corpus that can be shared and used for training, and it measures surrogates without errors of a detector.
+annotated corpus that can be shared and used for training, and surrogates can be evaluated without the influence of
+detection errors.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,12 +20,12 @@ from .documents import AnnotatedText, Entity
 
 
 class ReleasedNote(NamedTuple):
-    """An annotated note whose identifiers are surrogates.
+    """An annotated note whose identifiers were replaced by surrogates. Its repr does not show them.
 
     document (AnnotatedText): the new text, with an entity for each surrogate.
     edits (list[Edit]): the edits that turn the original text into the new one.
-    entities (list[Entity]): the entities of the original, made disjoint.
-    mentions (list[Mention]): the entities as input of the strategy, in the same order.
+    entities (list[Entity]): the gold entities of the original text, without overlap.
+    mentions (list[Mention]): the same entities with their text, as the surrogate strategy received them.
     replacements (list[Replacement]): the replacement of each mention.
     """
 
@@ -49,7 +50,7 @@ def replace_gold(
     lang (str): ISO 639-1 code of the language of the note.
     style (Optional[SurrogateStyle]): strategies and date rules; None for consistent surrogates and shifted dates.
     note_date (str): date of the note in ISO 8601 format, "" if unknown.
-    RETURNS (ReleasedNote): the new note.
+    RETURNS (ReleasedNote): the new note, with its edits and replacements.
     """
     style = style or SurrogateStyle()
     entities = make_disjoint(document.entities, document.text)
@@ -72,7 +73,7 @@ def replace_gold(
 
 
 def make_disjoint(entities: Iterable[Entity], text: str) -> list[Entity]:
-    """Make entities disjoint so that together they cover the same characters as before.
+    """Remove overlaps between entities, without uncovering a letter or digit.
 
     The longest of overlapping entities remains whole; the others are cut to the rest and keep their labels.
 
@@ -97,13 +98,13 @@ def make_disjoint(entities: Iterable[Entity], text: str) -> list[Entity]:
 
 
 def _without(piece: tuple[int, int], other: Entity) -> Sequence[tuple[int, int]]:
-    """Remove from an interval what an entity covers; up to two intervals remain."""
+    """Return the parts of an interval that an entity does not cover: none, one or two intervals."""
     start, end = piece
     left = [(start, min(end, other.start)), (max(start, other.end), end)]
     return [(s, e) for s, e in left if s < e] if start < other.end and other.start < end else [piece]
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
-    """Exclude white space at both ends of an interval."""
+    """Shrink an interval so that it does not begin or end with white space."""
     surface = text[start:end]
     return start + len(surface) - len(surface.lstrip()), end - len(surface) + len(surface.rstrip())

@@ -1,20 +1,20 @@
-"""Compute all figures of an evaluation from gold and predicted notes, with bootstrap intervals.
+"""Compare predicted with gold entities: precision, recall and F1 of several scores, with bootstrap intervals.
 
 =================  ====================================================================================
-``ner``            offsets and label: MEDDOCAN subtrack 1; i2b2-2014 entity strict
-``span_strict``    offsets only: MEDDOCAN subtrack 2, strict
-``span_merged``    offsets after merging neighbouring spans: MEDDOCAN subtrack 2, merged
-``ner_relaxed``    start and label, end within two characters: i2b2-2014 entity relaxed
-``token``          alphanumeric runs within entities, with label: i2b2-2014 token
+``ner``            equal offsets and label: MEDDOCAN subtrack 1; i2b2-2014 entity strict
+``span_strict``    equal offsets, any label: MEDDOCAN subtrack 2, strict
+``span_merged``    equal offsets after merging neighbouring spans: MEDDOCAN subtrack 2, merged
+``ner_relaxed``    equal start and label, ends within two characters: i2b2-2014 entity relaxed
+``token``          runs of letters and digits within entities, with label: i2b2-2014 token
 ``hipaa_…``        ``ner``, ``ner_relaxed`` and ``token`` on the i2b2-2014 HIPAA subset; scheme "i2b2" only
 ``character``      letters and digits, whatever the label
-``word``           alphanumeric runs, PII if touched by an entity, whatever the label
+``word``           runs of letters and digits, PII if an entity overlaps them, whatever the label
 ``clean``          share of documents in which every letter and digit of every gold entity is covered
 ``leak``           false negatives of ``ner`` per sentence: MEDDOCAN subtrack 1
 =================  ====================================================================================
 
-Each figure is given for whole documents ("all"), for their short lines ("header") and for their long lines
-("narrative"). Entities and words belong to the line on which they start, characters to the line on which they are.
+Each figure is computed for three regions: whole documents ("all"), their short lines ("header", shorter than
+`counts.HEADER_WIDTH`) and their long lines ("narrative"). Entities and words belong to the line on which they start.
 
     precision = tp / (tp + fp)    recall = tp / (tp + fn)    F1 = 2 tp / (2 tp + fp + fn)
 
@@ -56,15 +56,15 @@ Counts = dict[tuple[str, ...], Triple]
 
 
 def resample(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.int64]:
-    """Bootstrap: draw documents with replacement and sum their counts.
+    """Draw bootstrap samples of the documents and sum the counts of each sample.
 
-    Documents are drawn instead of entities, because the entities of a note are not independent (Efron and Tibshirani
-    1993, chapter 6).
+    Whole documents are drawn with replacement instead of entities, because the entities of a note are not independent
+    (Efron and Tibshirani 1993, chapter 6).
 
-    counts (NDArray): counts, shape (documents, …).
+    counts (NDArray): counts of each document, shape (documents, …).
     replicates (int): number of bootstrap replicates.
     seed (int): seed of the random generator.
-    RETURNS (NDArray): summed counts, shape (replicates, …).
+    RETURNS (NDArray): summed counts of each bootstrap sample, shape (replicates, …).
     """
     documents = len(counts)
     totals = np.zeros((replicates, *counts.shape[1:]), dtype=np.int64)
@@ -86,7 +86,7 @@ def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
 
 
 def interval(values: Floats) -> list[float] | None:
-    """Compute the 95 % percentile interval of replicates, ignoring undefined ones.
+    """Compute the 95 % interval of a figure from its bootstrap replicates, ignoring undefined replicates.
 
     values (Floats): one figure per replicate, NaN where undefined.
     RETURNS (list[float]): lower and upper bound; None if all replicates are undefined.
@@ -99,15 +99,15 @@ def interval(values: Floats) -> list[float] | None:
 
 
 def plain(value: float) -> float | None:
-    """Convert NaN to None and other numbers to float, for JSON."""
+    """Convert NaN to None and any other number to a Python float, so that it can be written as JSON."""
     return None if np.isnan(value) else float(value)
 
 
 def score_triple(total: NDArray[np.int64], replicates: NDArray[np.int64]) -> dict[str, Any]:
-    """Compute precision, recall and F1 of a triple, with intervals.
+    """Compute precision, recall and F1 from true positives, false positives and false negatives, with intervals.
 
-    total (NDArray): true positives, false positives, false negatives; shape (3,).
-    replicates (NDArray): bootstrap replicates, shape (replicates, 3); empty for no intervals.
+    total (NDArray): counts of true positives, false positives and false negatives, shape (3,).
+    replicates (NDArray): the same counts of each bootstrap replicate, shape (replicates, 3); empty for no intervals.
     RETURNS (dict): "tp", "fp", "fn", "precision", "recall", "f1", and "ci" with the interval of each figure.
     """
 
@@ -131,16 +131,17 @@ def evaluate(
     seed: int = 0,
     sentences: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """Compare predictions with gold.
+    """Evaluate predicted entities against gold: all scores of this module, for each region.
 
     gold, pred (Sequence[AnnotatedText]): the same documents, with canonical labels.
-    scheme (str): label scheme of the comparison; canonical labels with the same label in the scheme count as equal.
+    scheme (str): label scheme in which labels are compared; canonical labels that the scheme unites count as equal.
     bootstrap (int): number of replicates for the 95 % intervals; 0 for none.
     seed (int): seed of the random generator.
     sentences (Mapping[str, int]): number of sentences by document name, for the leak score; None to count them with
         `counts.count_sentences`.
-    RETURNS (dict): "scheme", "documents", "bootstrap", "seed", and for each region the scores, "labels" and
-        "confusion", {gold label: {predicted label: entities}} with "" for no such span. Undefined figures are None.
+    RETURNS (dict): "scheme", "documents", "bootstrap", "seed", and for each region the scores by name,
+        "labels" (scores by label) and "confusion", {gold label: {predicted label: number of entities}}, with "" for a
+        span that the other side lacks. Undefined figures are None.
     RAISES: InputError if the two sides cannot be paired (D308–D310) or a sentence count is missing (D315); ConfigError
         for an unknown scheme (D002) or label (D001).
     """
@@ -168,11 +169,11 @@ def evaluate(
 
 
 def count_document(gold: AnnotatedText, pred: AnnotatedText, scheme: str = "canonical") -> Counts:
-    """Compute all counts of a document.
+    """Count true positives, false positives and false negatives of every score in a document.
 
     gold, pred (AnnotatedText): annotations of the same text.
     scheme (str): label scheme of the comparison.
-    RETURNS (Counts): triples by (region, score) and (region, score, label).
+    RETURNS (Counts): triples of these counts by (region, score) and by (region, score, label).
     """
     text = gold.text
     header = header_mask(text)
@@ -199,7 +200,7 @@ def count_document(gold: AnnotatedText, pred: AnnotatedText, scheme: str = "cano
 
 
 def _count_entities(text: str, gold: list[Entity], pred: list[Entity], scheme: str) -> Counts:
-    """Compute the entity scores of a region."""
+    """Count the triples of all scores that compare entities, for the entities of one region."""
     spans = [(e.start, e.end) for e in gold], [(e.start, e.end) for e in pred]
     counts: Counts = {
         ("ner",): count_exact(gold, pred),
@@ -219,7 +220,7 @@ def _count_entities(text: str, gold: list[Entity], pred: list[Entity], scheme: s
 
 
 def _count_labels(gold: list[Entity], pred: list[Entity], alphanumeric: Mask, covered: Mask) -> Counts:
-    """Count exact matches of each label, and its letters and digits covered under any label."""
+    """Count, for each label, the entities with equal offsets, and the letters and digits covered under any label."""
     counts: Counts = {}
     for label in {e.label for e in gold} | {e.label for e in pred}:
         golds, preds = ([e for e in side if e.label == label] for side in (gold, pred))
@@ -233,7 +234,7 @@ def _count_labels(gold: list[Entity], pred: list[Entity], alphanumeric: Mask, co
 def _confusion(
     pairs: list[tuple[AnnotatedText, AnnotatedText]], scheme: str, region: str
 ) -> dict[str, dict[str, int]]:
-    """Sum the confusion of labels in a region over all documents."""
+    """Count how often each gold label was predicted as each label, over all documents, in one region."""
     table: dict[str, dict[str, int]] = {}
     for gold, pred in pairs:
         header = header_mask(gold.text)
@@ -248,7 +249,7 @@ def _confusion(
 
 
 def _figures(kind: str, total: NDArray[np.int64], replicates: NDArray[np.int64]) -> dict[str, Any]:
-    """Compute the figures of a score from its summed counts."""
+    """Compute the figures of one score, such as precision and recall, from its counts summed over the documents."""
     if kind == "clean":
         shares = ratio(replicates[:, 0], replicates[:, 0] + replicates[:, 2])
         clean, due = int(total[0]), int(total[0] + total[2])
@@ -262,7 +263,7 @@ def _figures(kind: str, total: NDArray[np.int64], replicates: NDArray[np.int64])
 
 
 def score_examples(examples: Iterable[Example], spans_key: str | None = None) -> dict[str, float | None]:
-    """Score predictions by character offsets, so that reference and prediction may differ in tokenization.
+    """Score spaCy Examples by character offsets, so that reference and prediction may be tokenized differently.
 
     Examples whose reference has no entity annotation are skipped, as in spaCy. A missing span group counts as no
     predictions, which lowers recall.
@@ -314,10 +315,10 @@ _TITLES = {
 
 
 def format_table(result: Mapping[str, Any], *, labels: bool = True) -> str:
-    """Format a result as plain text tables.
+    """Format the result of an evaluation as plain text tables.
 
     result (Mapping): result of `evaluate`.
-    labels (bool): whether to add a table of labels; its support is the number of gold entities.
+    labels (bool): whether to add a table with one row per label, with its number of gold entities as "support".
     RETURNS (str): lines of text; "-" for undefined figures.
     """
     lines = [f"{result['documents']} documents, labels of scheme {result['scheme']}"]
@@ -349,6 +350,6 @@ def format_figure(value: float | None) -> str:
 
 
 def _format_interval(entry: Mapping[str, Any], name: str) -> str:
-    """Format an interval in brackets, if there is one."""
+    """Format the interval of a figure in brackets; return "" if it has none."""
     ends = entry.get("ci", {}).get(name)
     return f"[{ends[0]:.4f}, {ends[1]:.4f}]" if ends else ""

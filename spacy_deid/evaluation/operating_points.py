@@ -1,8 +1,11 @@
 """Choose operating points on a development set: named points, and points that satisfy a constraint.
 
+An operating point is a set of probability thresholds of the token classifier: a default and, for some labels, a
+threshold of their own. A lower threshold finds more. There are three named points:
+
 ======================  ===============================================================
-``balanced``            best F1 of entity and label
-``high_recall``         most documents with everything covered, at a character precision of at least .95
+``balanced``            highest F1 of entities, comparing offsets and label
+``high_recall``         most documents in which all identifiers are covered, at a character precision of at least .95
 ``max_recall``          highest character recall, at a character precision of at least .90
 ======================  ===============================================================
 
@@ -10,7 +13,7 @@ Named points have thresholds of at most .5, because a higher threshold would rem
 path. For every label, each point has a threshold at most as high as the point above it in the table. `balanced` is,
 among the points within .001 of the best F1, the one with the most fully covered documents. Of two equally good
 thresholds the higher one is taken. All figures are those of the whole pipeline on the development set, so they are
-optimistic.
+optimistic for new documents.
 
 Labels get thresholds of their own (`highest_f1`, `cheapest_recall`), because a doubtful phone number is usually right
 and a doubtful relative is usually a common word. To first order the gain and cost of one label's threshold do not
@@ -71,11 +74,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A sweep over a single threshold for all labels.
+    """The counts of a corpus at a series of thresholds, each used for all labels.
 
-    sweep (Sweep): pipeline and corpus.
-    thresholds (Sequence[float]): in decreasing order.
-    counts (list[Counts]): counts at each threshold.
+    sweep (Sweep): the pipeline and the corpus.
+    thresholds (Sequence[float]): the thresholds in decreasing order.
+    counts (list[Counts]): counts of true and false positives and misses at each threshold.
     """
 
     sweep: Sweep
@@ -83,19 +86,23 @@ class Table:
     counts: list[Counts]
 
     def losses(self, loss: Loss) -> Floats:
-        """Return the missed share of each document, shape (thresholds, documents); 0 without identifiers."""
+        """Return the share of entities or characters missed in each document at each threshold.
+
+        loss (str): "entity" or "character".
+        RETURNS (Floats): shape (thresholds, documents); 0 for a document without identifiers.
+        """
         return np.stack([_missed_shares(counts.total, loss) for counts in self.counts])
 
 
 def measure(sweep: Sweep, thresholds: Sequence[float] = THRESHOLDS) -> Table:
-    """Sweep over a single threshold for all labels, down to a character precision of .5.
+    """Count at each threshold, used for all labels, until the character precision falls below .5.
 
-    The sweep continues at least to a threshold of .5, because matches of patterns that an incomplete gold lacks must
-    not end it early.
+    Thresholds above .5 never end the sweep: where the gold is incomplete, correct matches of patterns count as false
+    positives and lower the precision at any threshold.
 
     sweep (Sweep): pipeline and corpus.
     thresholds (Sequence[float]): thresholds in any order.
-    RETURNS (Table): counts by decreasing threshold.
+    RETURNS (Table): the counts at the thresholds that were reached.
     """
     done: dict[float, Counts] = {}
     for threshold in sorted(thresholds, reverse=True):
@@ -106,10 +113,10 @@ def measure(sweep: Sweep, thresholds: Sequence[float] = THRESHOLDS) -> Table:
 
 
 def fit_points(table: Table) -> dict[str, Record]:
-    """Fit the named points.
+    """Choose the thresholds of the named points "balanced", "high_recall" and "max_recall".
 
     table (Table): sweep over the development set.
-    RETURNS (dict[str, dict]): name → "default" (threshold), "labels" (label → threshold) and "figures".
+    RETURNS (dict[str, dict]): name → "default" (threshold), "labels" (label → its own threshold) and "figures".
     RAISES: ConfigError (D351) if character precision at a threshold of .5 is below .5.
     WARNS: PointWarning (DW341) if a point does not reach its precision; it is then equal to the point above it.
     """
@@ -133,14 +140,14 @@ def fit_points(table: Table) -> dict[str, Record]:
 
 
 def _even_rows(table: Table) -> list[Record]:
-    """Return the points of the sweep with threshold at most .5; the point at .5 if there are none."""
+    """Return the records of all swept thresholds of at most .5, or that of .5 if there are none."""
     pairs = zip(table.thresholds, table.counts, strict=True)
     rows = [make_record(threshold, {}, counts) for threshold, counts in pairs if threshold <= _EVEN]
     return rows or [_record_at(table.sweep, _EVEN, {})]
 
 
 def _best_below(table: Table, above: Record, name: str, figure: str) -> Record:
-    """Choose the point with the highest figure that has enough precision, with thresholds at most those of `above`."""
+    """Choose the point with the highest `figure` at the minimum precision of `name`, no threshold above `above`."""
     records = [above]
     for row in _even_rows(table):
         threshold = row["default"]
@@ -158,7 +165,7 @@ def _best_below(table: Table, above: Record, name: str, figure: str) -> Record:
 
 
 def _refine_labels(sweep: Sweep, point: Record, above: Record) -> Record:
-    """Return a point with thresholds by label, none above those of `above`, if it is better than `point`."""
+    """Return `point`, or a better point with thresholds by label, none of them higher than in `above`."""
     choices = {}
     for label in sweep.ner.labels:
         own, most = (record["labels"].get(label, record["default"]) for record in (point, above))
@@ -170,22 +177,28 @@ def _refine_labels(sweep: Sweep, point: Record, above: Record) -> Record:
 
 
 def _record_at(sweep: Sweep, default: float, labels: Mapping[str, float]) -> Record:
-    """Count at a point and return its record."""
+    """Measure an operating point on the development set and return its record, see `make_record`."""
     return make_record(default, labels, sweep.count({"default": default, "labels": dict(labels)}))
 
 
 def make_record(default: float, labels: Mapping[str, float], counts: Counts) -> Record:
-    """Create the saved form of a point: "default", "labels" and "figures"."""
+    """Create the record of an operating point that is saved as JSON.
+
+    default (float): threshold of all labels without a threshold of their own.
+    labels (Mapping[str, float]): label → threshold.
+    counts (Counts): counts at the point.
+    RETURNS (dict): "default", "labels", and "figures" as in `sweep.summarize`.
+    """
     return {"default": default, "labels": dict(labels), "figures": dict(summarize(counts))}
 
 
 def _figure(record: Record, name: str) -> float:
-    """Return a metric of an operating point, or 0 if it is undefined."""
+    """Return a figure of an operating point by name, or 0 if it is undefined."""
     return float(record["figures"][name] or 0.0)
 
 
 def _precision(figures: Mapping[str, Any]) -> float:
-    """Return character precision, 1 if nothing is covered."""
+    """Return the character precision of an operating point, or 1 if no character is covered."""
     value = figures["character_precision"]
     return 1.0 if value is None else float(value)
 
@@ -240,7 +253,7 @@ def cheapest_recall(
 
 
 def _totals(sweep: Sweep, point: Point, labels: Mapping[str, float]) -> Totals:
-    """Sum the counts of all documents at a point with some thresholds replaced."""
+    """Sum `Counts.total` over all documents at a point, with the thresholds of some labels replaced."""
     counts: Counts = sweep.count({"default": point["default"], "labels": {**point["labels"], **labels}})
     return np.asarray(counts.total.sum(axis=0))
 
@@ -248,7 +261,7 @@ def _totals(sweep: Sweep, point: Point, labels: Mapping[str, float]) -> Totals:
 def _vary(
     sweep: Sweep, point: Point, choices: Mapping[str, Sequence[float]]
 ) -> tuple[Totals, dict[str, dict[float, Totals]]]:
-    """Return the totals at a point, and with one label at a time at each other threshold."""
+    """Return the summed counts at a point, and those with the threshold of one label at a time changed."""
     others = {
         label: {c: _totals(sweep, point, {label: c}) for c in values} for label, values in choices.items() if values
     }
@@ -258,7 +271,7 @@ def _vary(
 def _choose(
     base: Totals, table: Mapping[str, Mapping[float, Totals]], value: Callable[[Totals], float]
 ) -> dict[str, float]:
-    """Choose for each label the threshold of the highest value, if it clearly exceeds that of the base point."""
+    """Choose for each label the threshold with the highest value, if it is clearly better than the base point."""
     chosen = {}
     for label, totals in table.items():
         best = max(totals, key=lambda choice: value(totals[choice]))
@@ -296,11 +309,11 @@ def check_documents(documents: int, alpha: float, bound: float = 1.0) -> None:
 
 
 def bounded_risk(losses: Floats, bound: float = 1.0) -> Floats:
-    """Compute the left side of the inequality.
+    """Compute the upper bound of the expected loss at each λ: the left side of the inequality of this module.
 
-    losses (NDArray): shape (settings, documents), by increasing λ.
+    losses (NDArray): loss of each document at each setting of λ, shape (settings, documents), by increasing λ.
     bound (float): B, the maximum loss of a document.
-    RETURNS (NDArray): shape (settings,), non-increasing.
+    RETURNS (NDArray): the bounds, shape (settings,), non-increasing.
     """
     # a loss that is not monotone counts as the maximum of it and all later ones
     monotone = np.maximum.accumulate(losses[::-1], axis=0)[::-1]
@@ -308,9 +321,10 @@ def bounded_risk(losses: Floats, bound: float = 1.0) -> Floats:
 
 
 def control_risk(losses: Floats, alpha: float, bound: float = 1.0) -> int | None:
-    """Find the smallest λ that satisfies the bound.
+    """Find the smallest λ at which the expected loss on a new document is at most alpha.
 
-    losses (NDArray): shape (settings, documents), by increasing λ; values between 0 and `bound`.
+    losses (NDArray): loss of each document at each setting of λ, shape (settings, documents), by increasing λ; values
+        between 0 and `bound`.
     alpha (float): bound on the expected loss.
     bound (float): B, the maximum loss of a document.
     RETURNS (Optional[int]): index of the setting; None if no setting satisfies the bound.
@@ -326,7 +340,7 @@ def recall_point(table: Table, recall: float, *, per_label: bool = False) -> Rec
 
     table (Table): sweep over the development set.
     recall (float): minimum recall, between 0 and 1.
-    per_label (bool): whether the gold entities of each label must reach it.
+    per_label (bool): whether the gold entities of each label must reach the recall, too.
     RETURNS (dict): "default", "labels" and "figures".
     RAISES: ConfigError if no threshold reaches it (D344), a label cannot reach it (D350), or the value is not between
         0 and 1 (D345).
@@ -354,7 +368,7 @@ def recall_point(table: Table, recall: float, *, per_label: bool = False) -> Rec
 
 
 def _recall(counts: Counts) -> float:
-    """Return character recall; NaN without gold."""
+    """Return the character recall over all documents, or NaN if there are no gold entities."""
     hits, missed = counts.total[:, 3].sum(), counts.total[:, 5].sum()
     return float(ratio(hits, hits + missed))
 
@@ -365,7 +379,7 @@ def _unreached(table: Table, kind: str, wanted: float, best: float) -> ConfigErr
 
 
 def _reachable(first: Mapping[str, int | None], kind: str, wanted: float) -> dict[str, int]:
-    """Check that each label has a sufficient threshold, else raise ConfigError (D350)."""
+    """Return the threshold index of each label. RAISES: ConfigError (D350) if a label has none that suffices."""
     out = {label: i for label, i in first.items() if i is not None}
     if len(out) < len(first):
         labels = ", ".join(sorted(first.keys() - out.keys()))
@@ -374,7 +388,7 @@ def _reachable(first: Mapping[str, int | None], kind: str, wanted: float) -> dic
 
 
 def control_point(table: Table, alpha: float, *, loss: Loss = "entity", per_label: bool = False) -> Record:
-    """Find the point with the highest thresholds that satisfies a bound on what is missed.
+    """Find the point with the highest thresholds at which the expected share of missed identifiers is bounded.
 
     With `per_label` the inequality also holds for the gold entities of each label, over the documents that have the
     label. No label gets a higher threshold than the single threshold that satisfies the bound for all labels together;
@@ -406,13 +420,13 @@ def control_point(table: Table, alpha: float, *, loss: Loss = "entity", per_labe
 
 
 def _missed_shares(total: NDArray[np.int64], loss: Loss) -> Floats:
-    """Return the missed share of each document, shape (documents,); 0 without identifiers."""
+    """Return the share of entities or characters missed in each document; 0 for one without identifiers."""
     missed = total[:, 9] if loss == "entity" else total[:, 5]
     return np.nan_to_num(ratio(missed, total[:, 8] if loss == "entity" else total[:, 3] + missed))
 
 
 def _control_labels(table: Table, least: int, alpha: float, loss: Loss) -> tuple[Record, Counts]:
-    """Satisfy the bound for each label with enough documents, none above the threshold for all labels."""
+    """Find thresholds that satisfy the bound for each label with enough documents, none above that for all labels."""
     kind, needed = f"bound on missed {loss} shares", needed_documents(alpha)
     due, missed = (2, 3) if loss == "entity" else (0, 1)  # columns of `Counts.labels`
 
@@ -460,9 +474,9 @@ def _lower_labels(
 
 
 def operating_curve(table: Table) -> list[dict[str, Any]]:
-    """Return one row per threshold, for JSON and plots.
+    """Return the figures at each threshold of a sweep, as rows for JSON and plots.
 
-    table (Table): a sweep.
+    table (Table): result of `measure`.
     RETURNS (list[dict]): "threshold", the figures of `sweep.summarize`, and "labels" with the "character_recall" of
         the gold entities of each label of the scheme, whatever the predicted label.
     """
@@ -482,12 +496,12 @@ def operating_curve(table: Table) -> list[dict[str, Any]]:
 def write_operating_curve(
     folder: Path, rows: Sequence[Mapping[str, Any]], points: Mapping[str, Mapping[str, Any]]
 ) -> Path:
-    """Write the curve and the points as JSON.
+    """Write an operating curve and the chosen operating points to the file curves.json.
 
-    folder (Path): created if missing.
+    folder (Path): folder to write to; created if missing.
     rows (Sequence[Mapping]): rows of `operating_curve`.
-    points (Mapping): name → "default", "labels", "figures".
-    RETURNS (Path): the file, curves.json.
+    points (Mapping): name of a point → "default", "labels" and "figures".
+    RETURNS (Path): path of the file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "curves.json"

@@ -1,4 +1,4 @@
-"""Figures per document, as published evaluations report them: rates, their spread over documents, and misses.
+"""Compute rates such as recall for each document, as published evaluations do, and their mean and spread.
 
 All counts are of letters and digits. With "identifier" in the gold and "covered" in the prediction,
 
@@ -29,7 +29,7 @@ COLUMNS = ("document", "characters", "tp", "fp", "fn", "tn", *RATES, "missed")
 def measure_documents(
     gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText], *, scheme: str = "canonical"
 ) -> dict[str, Any]:
-    """Compare predictions with gold, document by document.
+    """Compute the rates of each document, and summarize them over documents and by label.
 
     gold, pred (Sequence[AnnotatedText]): the same documents, with canonical labels.
     scheme (str): label scheme of the comparison.
@@ -58,7 +58,7 @@ def measure_documents(
 
 
 def _document_row(document: AnnotatedText, counts: Counts) -> dict[str, Any]:
-    """Compute the figures of a document."""
+    """Create the row of a document: its counts, its rates, and the characters missed of each label."""
     tp, fp, fn = counts["all", "character"]
     characters = int(alphanumeric_mask(document.text).sum())
     totals = {"tp": tp, "fp": fp, "fn": fn, "tn": characters - tp - fp - fn}
@@ -67,7 +67,7 @@ def _document_row(document: AnnotatedText, counts: Counts) -> dict[str, Any]:
 
 
 def _rates(tp: int, fp: int, fn: int, tn: int) -> dict[str, float | None]:
-    """Compute the rates of four counts; None where undefined."""
+    """Compute the `RATES` from the counts of true and false positives and negatives; None where undefined."""
     parts = {
         "accuracy": (tp + tn, tp + fp + fn + tn),
         "recall": (tp, tp + fn),
@@ -80,7 +80,7 @@ def _rates(tp: int, fp: int, fn: int, tn: int) -> dict[str, float | None]:
 
 
 def _mean_and_spread(values: Sequence[float]) -> dict[str, Any]:
-    """Compute mean, sample standard deviation and median."""
+    """Compute mean, sample standard deviation and median of a rate over documents; None where undefined."""
     return {
         "mean": fmean(values) if values else None,
         "std": stdev(values) if len(values) > 1 else None,
@@ -90,14 +90,14 @@ def _mean_and_spread(values: Sequence[float]) -> dict[str, Any]:
 
 
 def _label_keys(counts: Counts) -> list[tuple[str, ...]]:
-    """Return the keys of the character counts of labels that occur in the gold."""
+    """Return those keys of a document's counts that hold the character counts of a gold label."""
     return sorted(
         key for key, triple in counts.items() if key[:2] == ("all", "character") and len(key) == 3 and any(triple)
     )
 
 
 def _sum_labels(counts: Sequence[Counts]) -> dict[str, dict[str, Any]]:
-    """Sum the characters of each label, those missed, and the documents in which none is missed."""
+    """Sum over documents, for each gold label: characters, missed characters, documents, and those without a miss."""
     sums: dict[str, Counter[str]] = {}
     for found in counts:
         for key in _label_keys(found):
@@ -134,7 +134,7 @@ def _confusion_by_character(
 
 
 def format_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Format the rows of documents as CSV (RFC 4180).
+    """Format the figures of each document as a line of CSV (RFC 4180).
 
     rows (Sequence[Mapping]): "rows" of `measure_documents`.
     RETURNS (str): header and one line per document; rates with six decimals, empty if undefined.
@@ -150,7 +150,7 @@ def format_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def format_documents(measured: Mapping[str, Any]) -> str:
-    """Format the figures as tables: rates, labels, and the confusion matrix.
+    """Format the result of `measure_documents` as plain text tables: rates, labels, and the confusion of labels.
 
     measured (Mapping): result of `measure_documents`; its rows are not shown.
     RETURNS (str): lines of text; "-" for undefined figures.

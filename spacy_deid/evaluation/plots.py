@@ -1,7 +1,7 @@
-"""Plots: an SVG chart for the HTML report, and PNG files drawn with matplotlib (extra "plots").
+"""Plot recall, precision and other figures over a threshold: as SVG for the HTML report, and as PNG files.
 
-Both show figures over a threshold, with high thresholds on the left. Colours are those of Okabe and Ito (2008), which
-colour-blind readers can distinguish.
+PNG files are drawn with matplotlib (extra "plots"). All plots have high thresholds on the left. Colours are those of
+Okabe and Ito (2008), which colour-blind readers can distinguish.
 """
 
 import math
@@ -70,7 +70,7 @@ def _grid(at: Any, low: float, first: float, last: float) -> list[str]:
 
 
 def _marks(at: Any, low: float, points: Mapping[str, Mapping[str, Any]], first: float, last: float) -> list[str]:
-    """Draw vertical lines at the named points."""
+    """Draw a vertical line with a name at the threshold of each named operating point."""
     parts = []
     for threshold, names in mark_points(points).items():
         if last <= threshold <= first:
@@ -119,9 +119,9 @@ def make_figure(width: float, height: float) -> Any:
 def plot_operating_curve(
     folder: Path, rows: Sequence[Mapping[str, Any]], points: Mapping[str, Mapping[str, Any]]
 ) -> Path:
-    """Plot the curve of operating points.
+    """Plot recall, precision and other figures over the threshold to curves.png.
 
-    folder (Path): created if missing.
+    folder (Path): folder to write to; created if missing.
     rows (Sequence[Mapping]): rows of `operating_points.operating_curve`.
     points (Mapping): name → record; points with a single threshold for all labels are marked.
     RETURNS (Path): the file, curves.png.

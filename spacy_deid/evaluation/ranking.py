@@ -1,4 +1,4 @@
-"""Evaluate a score that ranks tokens: figures, thresholds, areas under curves, tables, and pages of scored notes.
+"""Evaluate a score that ranks tokens by how likely they are PHI, choose its threshold, and display scored notes.
 
 A higher score means that a token is more likely PHI. A token is found if its score is at least the threshold. With the
 counts tp, fp, fn and tn,
@@ -45,7 +45,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdCounts:
-    """Counts at every distinct threshold, in decreasing order.
+    """True and false positives at every distinct score, used as threshold, in decreasing order.
 
     thresholds (Floats): distinct finite scores, shape (thresholds,).
     tp, fp (Counts): true and false positives at each threshold.
@@ -91,7 +91,7 @@ def figures_at(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str
 
 
 def best_f1_threshold(gold: ArrayLike, scores: ArrayLike) -> float:
-    """Find the highest threshold with the best F1.
+    """Find the threshold with the best F1; of several, the highest.
 
     The threshold is halfway between two scores, so that rounding errors on another machine do not change what is
     found.
@@ -104,7 +104,7 @@ def best_f1_threshold(gold: ArrayLike, scores: ArrayLike) -> float:
 
 
 def recall_threshold(gold: ArrayLike, scores: ArrayLike, recall: float) -> float:
-    """Find the highest threshold that reaches a recall, halfway between two scores.
+    """Find the highest threshold that reaches a recall. It lies halfway between two scores.
 
     recall (float): minimum recall, above 0 and at most 1.
     RETURNS (float): a finite threshold.
@@ -119,7 +119,7 @@ def recall_threshold(gold: ArrayLike, scores: ArrayLike, recall: float) -> float
 
 
 def _halfway(steps: ThresholdCounts, i: int) -> float:
-    """Return a threshold between the score of an entry and the next lower score."""
+    """Return a threshold halfway between the score at index `i` and the next lower score."""
     score = float(steps.thresholds[i])
     if i + 1 < len(steps.thresholds):
         middle = score / 2 + float(steps.thresholds[i + 1]) / 2
@@ -128,9 +128,9 @@ def _halfway(steps: ThresholdCounts, i: int) -> float:
 
 
 def average_precision(gold: ArrayLike, scores: ArrayLike) -> float | None:
-    """Compute PR-AUC. Tokens with score minus infinity come last, as a single step.
+    """Compute the area under the precision-recall curve. Tokens with score minus infinity come last, with equal rank.
 
-    RETURNS (float | None): between 0 and 1, the share of PHI for a random score; None if no token is PHI.
+    RETURNS (float | None): between 0 and 1; a random score reaches the share of PHI tokens. None if no token is PHI.
     """
     golds, values = _check(gold, scores)
     steps = sweep(golds, np.maximum(values, -HIGHEST))
@@ -141,9 +141,9 @@ def average_precision(gold: ArrayLike, scores: ArrayLike) -> float | None:
 
 
 def roc_auc(gold: ArrayLike, scores: ArrayLike) -> float | None:
-    """Compute ROC-AUC.
+    """Compute the area under the ROC curve.
 
-    RETURNS (float | None): between 0 and 1, one half for a random score; None if all tokens are PHI, or none is.
+    RETURNS (float | None): between 0 and 1; a random score reaches .5. None if all tokens are PHI, or none is.
     """
     golds, values = _check(gold, scores)
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -153,14 +153,14 @@ def roc_auc(gold: ArrayLike, scores: ArrayLike) -> float | None:
 
 
 def summarize(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str, float | int | None]:
-    """Compute all `FIGURES` at a threshold, with "gold" (number of PHI tokens) and "total"."""
+    """Compute all `FIGURES` at a threshold, with "gold" (number of PHI tokens) and "total" (number of tokens)."""
     golds, values = _check(gold, scores)
     areas = {"pr_auc": average_precision(golds, values), "roc_auc": roc_auc(golds, values)}
     return {**figures_at(golds, values, threshold), **areas, "gold": int(golds.sum()), "total": len(golds)}
 
 
 def _check(gold: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
-    """Convert both sides to arrays and check that they have the same length and no score is NaN."""
+    """Convert gold and scores to arrays. RAISES: InputError (D830) if their lengths differ or a score is NaN."""
     golds, values = np.asarray(gold, dtype=np.bool_), np.asarray(scores, dtype=np.float64)
     if golds.ndim != 1 or golds.shape != values.shape:
         raise InputError(Errors.D830.format(reason=f"{values.shape} scores for {golds.shape} tokens"))
@@ -171,7 +171,7 @@ def _check(gold: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], Float
 
 
 def _require(steps: ThresholdCounts) -> ThresholdCounts:
-    """Check that there is a PHI token and a score to choose a threshold from."""
+    """Return the counts. RAISES: InputError (D831) if there is no PHI token or no score to choose a threshold from."""
     if not steps.gold or not len(steps.thresholds):
         raise InputError(Errors.D831.format(gold=steps.gold, scored=int((steps.tp + steps.fp)[-1:].sum())))
     return steps
@@ -181,7 +181,7 @@ _CURVE_ROWS = 200
 
 
 def choose_threshold(gold: ArrayLike, scores: ArrayLike, by: str) -> float:
-    """Choose a threshold.
+    """Choose a threshold by a criterion.
 
     by (str): "f1" for the best F1, or "recall=R" for the highest threshold with recall R.
     RETURNS (float): the threshold.
@@ -200,11 +200,13 @@ def choose_threshold(gold: ArrayLike, scores: ArrayLike, by: str) -> float:
 
 
 def score_curve(gold: ArrayLike, scores: ArrayLike, threshold: float) -> list[dict[str, float | None]]:
-    """Return rows for a plot: up to 400 thresholds, evenly spaced by score and by token, and the chosen one.
+    """Return the figures at up to 400 thresholds, for a plot, including the chosen threshold.
+
+    Half of the thresholds are evenly spaced by score, half by the number of tokens found.
 
     threshold (float): chosen threshold.
-    RETURNS (list[dict]): "threshold", "accuracy", "f1", "recall", "precision" by decreasing threshold; None if
-        undefined.
+    RETURNS (list[dict]): rows with "threshold", "accuracy", "f1", "recall" and "precision", by decreasing threshold;
+        undefined figures are None.
     """
     steps = sweep(gold, scores)
     levels = steps.thresholds
@@ -225,7 +227,7 @@ def score_curve(gold: ArrayLike, scores: ArrayLike, threshold: float) -> list[di
 
 
 def without_outlier(levels: Floats) -> Floats:
-    """Drop the highest threshold if it is the score of unreadable tokens, which is far above all other scores.
+    """Drop the highest threshold if it is far above all others: tokens that the model cannot read get such a score.
 
     levels (Floats): thresholds in decreasing order.
     RETURNS (Floats): the thresholds to plot.
@@ -236,12 +238,12 @@ def without_outlier(levels: Floats) -> Floats:
 
 
 def write_score_curve(folder: Path, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Write the threshold and the curve as JSON.
+    """Write the chosen threshold and the curve to the file curves.json.
 
-    folder (Path): created if missing.
+    folder (Path): folder to write to; created if missing.
     about (Mapping): "threshold", and how it was chosen.
     rows (Sequence[Mapping]): rows of `score_curve`.
-    RETURNS (Path): the file, curves.json.
+    RETURNS (Path): path of the file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "curves.json"
@@ -250,7 +252,7 @@ def write_score_curve(folder: Path, about: Mapping[str, Any], rows: Sequence[Map
 
 
 def read_threshold(path: Path) -> dict[str, Any]:
-    """Read the file of `write_score_curve` without its rows.
+    """Read the chosen threshold from a file of `write_score_curve`.
 
     path (Path): curves.json, or its folder.
     RETURNS (dict): "threshold", and how it was chosen.
@@ -278,9 +280,9 @@ _WHERE = {"all": "whole notes", "header": "header", "narrative": "narrative"}
 
 
 def measure(table: ScoredTokens, threshold: float) -> Figures:
-    """Compute all figures of a score.
+    """Compute all figures of a score, by token and by word, for each region of the notes.
 
-    table (ScoredTokens): tokens of a corpus.
+    table (ScoredTokens): scored tokens of a corpus.
     threshold (float): minimum score of a found token.
     RETURNS (Figures): "token" and "word" → "all", "header", "narrative" → figure.
     """
@@ -293,7 +295,7 @@ def measure(table: ScoredTokens, threshold: float) -> Figures:
 
 
 def measure_rules(table: ScoredTokens) -> dict[str, Figures]:
-    """Compute all figures of the baselines, by name; `table` must have their columns."""
+    """Compute all figures of the baseline rules, by name of the rule; `table` must have their columns."""
     return {name: measure(table.with_value(name), 0.5) for name in BASELINES}
 
 
@@ -338,11 +340,11 @@ def score_rows(
     regions: Sequence[str] = REGIONS,
     units: Sequence[str] = UNITS,
 ) -> list[MetricRow]:
-    """Convert figures to metric rows, leaving out undefined figures.
+    """Convert figures to rows of a metrics file, leaving out undefined figures.
 
     results (Mapping[str, Figures]): name of a score or baseline → its figures.
     about (Mapping[str, str]): "data", "split", "command" and "date" of every row.
-    targets (Mapping[str, float]): name of a row → its target.
+    targets (Mapping[str, float]): name of a row → value to reach; None for no targets.
     regions, units (Sequence[str]): which figures to include.
     RETURNS (list[MetricRow]): rows named by `figure_name`.
     """
@@ -375,7 +377,7 @@ _TOP = 40  # tokens in the table below the note
 
 
 def render_note(text: str, record: Mapping[str, Any], threshold: float | None) -> str:
-    """Render a scored note as an HTML page without scripts and external resources.
+    """Render a scored note as an HTML page that colours each token by its score. It is as confidential as the note.
 
     text (str): the note.
     record (Mapping): scores written by ``deid_surprisal``.

@@ -1,9 +1,9 @@
-"""The evaluation report for a privacy board: plain values and an HTML page.
+"""Make the evaluation report for a privacy board, as plain values and as an HTML page.
 
 The report counts what was missed by category of identifier and by risk level; the categories are defined in
 ``resources/risk_levels.json``, with their source and a reason for each level. It includes an ablation: the figures of
 the pipeline without each component and of each detector alone. The detectors run once; their results are merged again
-without those that are left out.
+without the components that are left out.
 
 The report quotes no note. `list_misses` quotes notes, and `render` prints these quotes if it is given them.
 """
@@ -49,25 +49,25 @@ class Category:
 
 @cache
 def _table() -> dict[str, Any]:
-    """Load the file of categories."""
+    """Load ``resources/risk_levels.json``, which defines the categories and their risk levels."""
     text = (files("spacy_deid") / "resources" / "risk_levels.json").read_text(encoding="utf8")
     table: dict[str, Any] = json.loads(text)
     return table
 
 
 def load_categories() -> tuple[Category, ...]:
-    """Return the categories, those of high risk first."""
+    """Return all categories of identifiers, those of high risk first."""
     rows = _table()["categories"]
     return tuple(Category(row["name"], row["risk"], tuple(row["labels"]), row["reason"]) for row in rows)
 
 
 def category_of(label: str) -> Category:
-    """Return the category of a canonical label."""
+    """Return the category of identifiers that contains a canonical label."""
     return next(category for category in load_categories() if label in category.labels)
 
 
 def count_misses(gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]) -> dict[str, Any]:
-    """Count missed identifiers; an identifier that was found under another label is not missed.
+    """Count missed identifiers by category and risk level. One that was found under another label is not missed.
 
     A word is missed if none of its letters and digits is covered. An entity is missed partly if one of them is not
     covered, and wholly if none is.
@@ -104,8 +104,8 @@ def count_misses(gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]) -
 
 
 def _count(text: str, entity: Entity, letters: Mask, got: Mask) -> list[int]:
-    """Return what an entity adds to the totals: its words, its missed words, 1 for the entity, and 1 or 0 for each of
-    "missed at least in part" and "missed completely"."""
+    """Count for one entity: its words, missed words, entities (1, or 0 without letters and digits), entities missed
+    at least partly (0 or 1) and entities missed wholly (0 or 1)."""
     words = find_words(text, entity.start, entity.end)
     part = slice(entity.start, entity.end)
     due, covered = letters[part], (letters & got)[part]
@@ -116,7 +116,7 @@ def _count(text: str, entity: Entity, letters: Mask, got: Mask) -> list[int]:
 
 
 def _row(counts: Any, notes: set[str], documents: int) -> dict[str, Any]:
-    """Compute the figures of a row."""
+    """Convert the summed counts of a category or risk level, in the order of `_count`, to a row of the report."""
     words, missed, entities, partly, wholly = counts.tolist()
     return {
         "words": words,
@@ -133,12 +133,12 @@ def _row(counts: Any, notes: set[str], documents: int) -> dict[str, Any]:
 def list_misses(
     gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText], around: int = 60
 ) -> list[dict[str, str]]:
-    """Quote what was missed with its context. The result is text of notes and as confidential as they are.
+    """Quote every missed identifier with its context. The result contains text of notes and is as confidential.
 
     gold, pred (Sequence[AnnotatedText]): the same documents.
     around (int): number of characters of context on each side.
-    RETURNS (list[dict]): "name" of the document, "label", "category", "risk", "before", "missed", "after"; high risk
-        first.
+    RETURNS (list[dict]): one dict per missed entity: "name" of the document, "label", "category", "risk", "missed"
+        (text of the entity), "before" and "after" (its context); those of high risk first.
     """
     found = []
     for one, other in pair_documents(gold, pred):
@@ -166,7 +166,7 @@ FIGURES = {
 
 
 def ablate(nlp: Language, gold: Sequence[AnnotatedText], *, scheme: str = "canonical") -> dict[str, dict[str, Any]]:
-    """Measure a pipeline without each of its components, and each of its detectors alone.
+    """Run an ablation: evaluate a pipeline without each of its components, and with each of its detectors alone.
 
     nlp (Language): pipeline with ``deid_merge``; unchanged afterwards.
     gold (Sequence[AnnotatedText]): notes with canonical labels.
@@ -190,14 +190,14 @@ def ablate(nlp: Language, gold: Sequence[AnnotatedText], *, scheme: str = "canon
 def predict(
     nlp: Language, docs: Sequence[Doc], gold: Sequence[AnnotatedText], stages: Stages, without: Sequence[str] = ()
 ) -> list[AnnotatedText]:
-    """Decide on Docs with detections, leaving out some components.
+    """Turn detections into final entities, with some components of the pipeline left out.
 
     nlp (Language): the pipeline.
-    docs (Sequence[Doc]): result of `sweep.detect`.
-    gold (Sequence[AnnotatedText]): notes that give the names of the documents.
-    stages (Stages): parts of the pipeline.
+    docs (Sequence[Doc]): Docs with the span groups of all detectors, from `sweep.detect`.
+    gold (Sequence[AnnotatedText]): the same notes in the same order; only their names are used.
+    stages (Stages): detectors and deciders of the pipeline, from `sweep.take_apart`.
     without (Sequence[str]): names of detectors and deciders to leave out.
-    RETURNS (list[AnnotatedText]): predictions.
+    RETURNS (list[AnnotatedText]): the predicted entities of each note.
     """
     with left_out(nlp, docs, stages, without):
         decided = (decide(nlp, doc, stages, without=without) for doc in docs)
@@ -229,14 +229,14 @@ def make_report(
     seed: int = 0,
     with_text: bool = False,
 ) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """Measure a pipeline on a gold corpus.
+    """Evaluate a pipeline on a gold corpus and collect all figures of the report.
 
     nlp (Language): pipeline with ``deid_merge``.
     gold (Sequence[AnnotatedText]): notes with canonical labels.
     scheme (str): label scheme of the comparison.
     bootstrap (int): number of replicates for the 95 % intervals.
     seed (int): seed of the random generator.
-    with_text (bool): whether to quote what was missed.
+    with_text (bool): whether to quote the missed identifiers.
     RETURNS (tuple): the report, without text and without names of documents: "scores", "per_document", "misses",
         "ablation" and, if there is a token classifier, "curve"; and the examples of `list_misses`, empty unless
         `with_text`.
@@ -295,11 +295,11 @@ def render(
 
 
 def _figure(value: float | None, digits: int = 4) -> str:
-    """Format a figure, or a dash if it is undefined."""
+    """Format a figure with a number of decimals, or as a dash if it is None."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _interval(entry: Mapping[str, Any], name: str) -> str:
-    """Format the interval of a figure."""
+    """Format the confidence interval of a figure; return "" if it has none."""
     ends = (entry.get("ci") or {}).get(name)
     return f"{ends[0]:.4f} – {ends[1]:.4f}" if ends else ""

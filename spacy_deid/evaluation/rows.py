@@ -1,4 +1,7 @@
-"""Measured figures as rows of the JSON files metrics/NAME.json. Documents quote no other figures."""
+"""Read and write measured figures as rows of the JSON files metrics/NAME.json.
+
+The documentation quotes figures only from these files.
+"""
 
 import json
 import math
@@ -18,9 +21,9 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A measured figure.
+    """A measured figure with its target, its data and the command that repeats the measurement.
 
-    name (str): what was measured, "character recall".
+    name (str): name of the figure, such as "character recall".
     value (float): the figure.
     target (float): value to reach; None if there is no target.
     better (str): whether "higher" or "lower" values are better.
@@ -75,9 +78,9 @@ def with_interval(row: MetricRow, interval: Sequence[float] | None) -> list[Metr
 
 
 def read_rows(path: str | Path) -> list[MetricRow]:
-    """Read the rows of a file.
+    """Read the metric rows of a JSON file.
 
-    path (str | Path): the file.
+    path (str | Path): path of the file.
     RETURNS (list[MetricRow]): rows in the order of the file.
     RAISES: InputError if the file cannot be read or is not a list of rows (D303), or a row is invalid (D313).
     """
@@ -90,7 +93,7 @@ def read_rows(path: str | Path) -> list[MetricRow]:
 
 
 def write_rows(path: str | Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
-    """Add rows to a file. A row replaces the existing row with the same name, data and split; other rows are kept.
+    """Add metric rows to a file. A row replaces an existing one with the same name, data and split; others are kept.
 
     The file is written atomically. If the existing file cannot be read, it is left unchanged.
 
@@ -118,7 +121,7 @@ def replace_rows(path: str | Path, rows: Iterable[MetricRow]) -> list[MetricRow]
 
 
 def _write(path: Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
-    """Write rows; of two with the same key, the later one takes the position of the first."""
+    """Write rows as JSON. If two have the same key, only the later one is kept, at the position of the first."""
     table = {row.key: row for row in rows}
     path.parent.mkdir(parents=True, exist_ok=True)
     records = [asdict(row) for row in table.values()]
@@ -127,11 +130,11 @@ def _write(path: Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
 
 
 def command_line(module: str, context: Any, leave_out: Collection[str] = ("with_text", "metrics")) -> str:
-    """Rebuild the command that runs a measurement again, for `MetricRow.command`.
+    """Rebuild the command line of the running command, so that the measurement can be repeated (`MetricRow.command`).
 
     module (str): module to run, and its subcommand: "benchmarks.evaluate corpus".
     context (click.Context): context of the running command.
-    leave_out (Collection[str]): names of parameters that change no figure.
+    leave_out (Collection[str]): names of parameters to omit, because they do not change the figures.
     RETURNS (str): "python -m MODULE" and the arguments and options that were given. A path below the working directory
         is made relative to it; of any other absolute path only the file name is kept.
     """

@@ -1,4 +1,4 @@
-"""Score the tokens of a corpus, and collect the scores in a table on which the figures of `ranking` are computed.
+"""Score how likely each token of a corpus is PHI, and collect scores and gold in a table for `ranking` to evaluate.
 
 Tokens without letters and digits are neither scored nor measured. A token is PHI if the gold contains any of its
 letters or digits: a token that is partly PHI may not be released either. A word is a run of characters without white
@@ -37,13 +37,13 @@ _ENDS = ".!?\n"
 
 
 def shape_rule(doc: Doc) -> Mask:
-    """Baseline: mark tokens with a digit, and capitalized tokens that do not begin a sentence.
+    """Baseline without a model: mark tokens with a digit, and capitalized tokens that do not begin a sentence.
 
     A sentence begins at the beginning of the text or of a line, and after ".", "!" or "?"; quotes, brackets and
     bullets may precede its first word. Abbreviations count as ends of sentences.
 
     doc (Doc): the note.
-    RETURNS (Mask): shape (tokens,).
+    RETURNS (Mask): whether each token is marked as PHI, shape (tokens,).
     """
     text, flags = doc.text, np.zeros(len(doc), dtype=np.bool_)
     for i, token in enumerate(doc):
@@ -56,10 +56,10 @@ def shape_rule(doc: Doc) -> Mask:
 
 
 def layout_rule(doc: Doc) -> Mask:
-    """Baseline: mark tokens after a colon on a line shorter than `counts.HEADER_WIDTH`.
+    """Baseline without a model: mark tokens after a colon on a line shorter than `counts.HEADER_WIDTH`.
 
     doc (Doc): the note.
-    RETURNS (Mask): shape (tokens,).
+    RETURNS (Mask): whether each token is marked as PHI, shape (tokens,).
     """
     header, flags = header_mask(doc.text), np.zeros(len(doc), dtype=np.bool_)
     colon = False
@@ -89,13 +89,13 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredTokens:
-    """A table of tokens or words. Every array has one entry per token; there is no text.
+    """A table of scored tokens, or of scored words, with the gold. Arrays have one entry per token; there is no text.
 
     document (Ints): index of the document.
     start, end (Ints): character offsets in the text of the document.
     gold (Mask): whether the token is PHI.
     header (Mask): whether the token begins on a short line.
-    word (Ints): index of the word that contains the token, over all documents.
+    word (Ints): index of the word that contains the token, counted over all documents.
     value (Floats): score, higher is more likely PHI; minus infinity for a token that was not scored.
     columns (Mapping[str, Floats]): further columns: features of the score, and baselines.
     """
@@ -119,23 +119,23 @@ class ScoredTokens:
         return self.select(self.header == (region == "header"))
 
     def select(self, rows: Mask) -> "ScoredTokens":
-        """Select the tokens that are marked, in the same order."""
+        """Select the tokens for which `rows` is True, in the same order."""
         arrays = {name: getattr(self, name)[rows] for name in _ARRAYS}
         return ScoredTokens(**arrays, columns={name: column[rows] for name, column in self.columns.items()})
 
     def with_value(self, name: str) -> "ScoredTokens":
-        """Use another column as the score.
+        """Return the table with another column as the score, for example that of a baseline.
 
         name (str): name of the column; NaN marks tokens that were not scored.
-        RETURNS (ScoredTokens): the same tokens.
+        RETURNS (ScoredTokens): the same tokens with the values of the column as scores.
         """
         column = self.columns[name]
         return replace(self, value=np.where(np.isnan(column), NEVER, column))
 
     def words(self) -> "ScoredTokens":
-        """Aggregate tokens to words: PHI if any token is, and the maximum of every score.
+        """Aggregate tokens to words. A word is PHI if any of its tokens is; every score is the maximum of its tokens.
 
-        RETURNS (ScoredTokens): one entry per word, on the line on which the word begins.
+        RETURNS (ScoredTokens): one entry per word; it is in the header if its first token is.
         """
         first = np.flatnonzero(np.diff(self.word, prepend=-1))
         if not len(first):
@@ -166,7 +166,8 @@ def read_record(doc: Doc, name: str = "") -> Record:
 
     doc (Doc): the note.
     name (str): name of the document, for the error message.
-    RETURNS (Mapping): "starts", "ends", "values", "features", and the names of model and score.
+    RETURNS (Mapping): "starts", "ends" (character offsets) and "values" (scores) of the tokens, "features" (further
+        columns by name), and how they were scored: "model", "mode", "masking", "score".
     RAISES: NotDeidentified (D834) if the Doc has no scores; InputError (D833) if the columns differ in length.
     """
     record: Record | None = doc.user_data.get(KEY)
@@ -179,7 +180,7 @@ def read_record(doc: Doc, name: str = "") -> Record:
 
 
 def score_tokens(note: AnnotatedText, doc: Doc, record: Record, *, rules: bool = True) -> ScoredTokens:
-    """Create the table of a document. A token without a score in the record counts as never found.
+    """Create the table of a document from its gold and its scores. A token without a score gets minus infinity.
 
     note (AnnotatedText): the gold.
     doc (Doc): the tokenized text.
@@ -220,7 +221,7 @@ def score_tokens(note: AnnotatedText, doc: Doc, record: Record, *, rules: bool =
 
 
 def _token_indices(name: str, start: Ints, end: Ints, record: Record) -> Ints:
-    """Return the index of the token of each score of a record. RAISES: InputError (D833) if a score has no token."""
+    """Find the token of each score in a record, by its offsets. RAISES: InputError (D833) if a score has no token."""
     index = {span: i for i, span in enumerate(zip(start.tolist(), end.tolist(), strict=True))}
     spans = list(zip(record["starts"], record["ends"], strict=True))
     known = len(index.keys() & set(spans))
@@ -231,10 +232,10 @@ def _token_indices(name: str, start: Ints, end: Ints, record: Record) -> Ints:
 
 
 def join(tables: Iterable[ScoredTokens]) -> ScoredTokens:
-    """Concatenate the tables of documents, renumbering documents and words.
+    """Concatenate the tables of single documents to one table of the corpus, numbering documents and words anew.
 
-    tables (Iterable[ScoredTokens]): tables in order, all with the same columns.
-    RETURNS (ScoredTokens): one table.
+    tables (Iterable[ScoredTokens]): one table per document, in order, all with the same columns.
+    RETURNS (ScoredTokens): the table of all documents.
     """
     parts: list[dict[str, NDArray[Any]]] = []
     words = 0
@@ -264,7 +265,7 @@ def score_corpus(
     folder: Path | None = None,
     step: Callable[[int], object] = lambda count: None,
 ) -> tuple[ScoredTokens, dict[str, Any]]:
-    """Score all notes of a corpus.
+    """Score the tokens of all notes of a corpus and join them to one table.
 
     nlp (Language): pipeline with ``deid_surprisal``.
     notes (Sequence[AnnotatedText]): the gold.
@@ -318,10 +319,10 @@ def score_notes(
 
 
 def store_key(nlp: Language, notes: Sequence[AnnotatedText], about: Mapping[str, str]) -> str:
-    """Compute the key of the scores of a corpus.
+    """Compute the hash that names the file of stored scores, so that scores of other texts or settings are not reused.
 
-    nlp (Language): pipeline; all settings of ``deid_surprisal`` count except threshold, label and span group.
-    notes (Sequence[AnnotatedText]): the texts and their order count; names and gold do not.
+    nlp (Language): pipeline; all settings of ``deid_surprisal`` are hashed except threshold, label and span group.
+    notes (Sequence[AnnotatedText]): notes; the texts and their order are hashed, names and gold are not.
     about (Mapping[str, str]): names of model, mode, masking and score, as in the record.
     RETURNS (str): the first 16 hexadecimal digits of a SHA-256.
     """
@@ -362,7 +363,7 @@ def _read_scores(path: Path | None) -> list[dict[str, Any]]:
 
 
 def _write_scores(path: Path | None, records: Sequence[Record]) -> None:
-    """Store the records of the first notes, concatenated to one array per column. The file is replaced atomically."""
+    """Store the scores of the notes finished so far, one array per column. The file is replaced atomically."""
     if path is None or not records:
         return
 

@@ -77,12 +77,12 @@ def read_brat(path: Path, *, scheme: str = "canonical", check_text: bool = True)
 
 
 def _quote(text: str, fragments: list[Entity]) -> str:
-    """Return the text at the offsets, with line breaks and tabs replaced by spaces."""
+    """Return the text of an annotation as brat quotes it: line breaks and tabs are replaced by spaces."""
     return " ".join(re.sub(r"[\r\n\t]", " ", text[part.start : part.end]) for part in fragments)
 
 
 def _join(fragments: list[Entity], text: str) -> list[Entity]:
-    """Join fragments that are separated only by white space."""
+    """Join the fragments of an annotation that are separated only by white space."""
     joined: list[Entity] = []
     for part in sorted(fragments):
         if joined and not text[joined[-1].end : part.start].strip():
@@ -129,7 +129,7 @@ _CATEGORY_OF = {label: parent for parent, labels in _CATEGORIES.items() for labe
 
 
 class _XmlParser:
-    """Collects the note and the tags of an XML file, with the line number of each tag."""
+    """Parses an XML annotation file: collects the text of the note, and each tag with its line number."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -166,7 +166,7 @@ class _XmlParser:
         raise InputError(Errors.D302.format(path=self.path, line=line, reason="a DOCTYPE is not allowed"))
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Handle a start tag."""
+        """Handle a start tag: collect an entity in TAGS, and reject an element within TEXT."""
         if len(self.stack) == 1:
             self.parts.append(tag)
         elif self.stack[1:] == ["TAGS"] and tag not in _RISK_FACTORS:
@@ -177,7 +177,7 @@ class _XmlParser:
         self.stack.append(tag)
 
     def end(self, tag: str) -> None:
-        """Handle an end tag."""
+        """Handle an end tag by leaving its element."""
         self.stack.pop()
 
     def data(self, data: str) -> None:
@@ -213,7 +213,7 @@ def read_i2b2(path: Path, *, scheme: str = "i2b2", check_text: bool = True) -> A
 
 
 def write_i2b2(document: AnnotatedText, folder: Path, *, scheme: str = "i2b2") -> Path:
-    """Write a note and its entities as XML.
+    """Write a note and its entities as i2b2 or MEDDOCAN XML.
 
     document (AnnotatedText): document to write.
     folder (Path): folder for NAME.xml.

@@ -46,17 +46,17 @@ BETTER: dict[str, Literal["higher", "lower"]] = {
     "BERTScore recall": "higher",
     "BERTScore F1": "higher",
 }
-"""Whether higher or lower figures are better. The lengths are not in it: they should be equal."""
+"""Whether a higher or a lower value of each figure is better. Lengths are missing, because they should be equal."""
 
 
 class Pair(NamedTuple):
-    """An original and its surrogate; None if no surrogate could be made."""
+    """The text of an identifier and that of its surrogate, which is None if no surrogate could be made."""
 
     original: str
     surrogate: str | None
 
     def __repr__(self) -> str:
-        """Show lengths only: an original is text of a note."""
+        """Show only the lengths, because an original is text of a note."""
         return f"Pair({len(self.original)}, {None if self.surrogate is None else len(self.surrogate)} characters)"
 
 
@@ -75,8 +75,10 @@ def ngram_similarity(first: str, second: str, n: int) -> float:
 
 
 def ngram_diversity(texts: Sequence[str], n: int = 3) -> float:
-    """Compute 1 - mean n-gram similarity of all pairs of texts.
+    """Compute how different texts are from each other: 1 - mean n-gram similarity of all pairs of texts.
 
+    texts (Sequence[str]): the texts, such as surrogates of different originals.
+    n (int): length of the n-grams in characters.
     RETURNS (float): 1 if no two texts share an n-gram, 0 if all are equal; 1 for fewer than two texts.
     """
     if len(texts) < 2:
@@ -99,7 +101,7 @@ def ngram_diversity(texts: Sequence[str], n: int = 3) -> float:
 
 
 def bert_score(reference: Floats, candidate: Floats) -> tuple[float, float, float]:
-    """Match the tokens of two texts greedily by cosine similarity of their embeddings.
+    """Compute the BERTScore of two texts: match their tokens greedily by cosine similarity of embeddings.
 
     reference, candidate (Floats): embeddings of original and surrogate, shape (tokens, width).
     RETURNS (tuple[float, float, float]): precision (mean best cosine of the candidate's tokens), recall (the same for
@@ -123,7 +125,7 @@ def _unit(rows: Floats) -> Floats:
 
 
 def surrogate_figures(pairs: Iterable[Pair], embed: Embed | None = None) -> dict[str, float]:
-    """Compute all figures of the output of a strategy.
+    """Compute all figures of this module for the surrogates that a strategy made.
 
     pairs (Iterable[Pair]): original and surrogate of each mention.
     embed (Optional[Embed]): token embeddings for the BERTScore; None to leave it out.
@@ -150,7 +152,7 @@ def surrogate_figures(pairs: Iterable[Pair], embed: Embed | None = None) -> dict
 
 
 def _distances(made: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Compute the means of the character-based figures."""
+    """Compute lengths, distances and n-gram similarities, averaged over the pairs, and the trigram diversities."""
     columns: dict[str, Sequence[float]] = {
         "original length": [len(old) for old, _ in made],
         "surrogate length": [len(new) for _, new in made],
@@ -165,7 +167,7 @@ def _distances(made: Sequence[tuple[str, str]]) -> dict[str, float]:
 
 
 def diversities(texts: Sequence[str]) -> dict[str, float]:
-    """Compute the trigram diversity of texts, and of the words in them, by name of the figure."""
+    """Compute the trigram diversity of texts and that of the words in them, as a dict by name of the figure."""
     words = [word for text in texts for word in text.split()]
     return {"trigram diversity": ngram_diversity(texts), "trigram diversity, words": ngram_diversity(words)}
 

@@ -1,9 +1,9 @@
-"""Evaluate a pipeline at many operating points with a single run of its models.
+"""Evaluate a pipeline at many operating points (sets of thresholds) with a single run of its models.
 
 `take_apart` splits a pipeline into detectors, which write span groups, and deciders, which merge the groups into
 ``doc.ents``. The detectors run once (`detect`); decisions are repeated with other thresholds or without some
 components (`decide`, `left_out`). `Sweep` keeps the probabilities of the token classifier in memory, applies an
-operating point, merges and counts; a note whose decoded entities are those of an earlier point is not counted again.
+operating point, merges and counts; if a note gets the same entities as at an earlier point, its counts are reused.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _LATER = ("deid_surrogate", "deid_review")  # components that do not change deci
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The parts of a pipeline.
+    """The components of a pipeline that detect identifiers, and those that decide on the detections.
 
     detectors (dict[str, str]): span group key → name of the component that writes it, for all merged groups.
     deciders (list[str]): names of the merge component and of the following ones, up to the release of the text.
@@ -47,10 +47,10 @@ class Stages:
 
 
 def take_apart(nlp: Language) -> Stages:
-    """Determine the parts of a pipeline.
+    """Split a pipeline into detectors and deciders, so that each can be run without the other.
 
     nlp (Language): pipeline with ``deid_merge``.
-    RETURNS (Stages): its parts.
+    RETURNS (Stages): names of its detectors, deciders and token classifier.
     RAISES: ConfigError (D415) if the pipeline has no ``deid_merge``.
     """
     merge = find_component(nlp, "deid_merge")
@@ -64,11 +64,11 @@ def take_apart(nlp: Language) -> Stages:
 
 
 def detect(nlp: Language, texts: Iterable[str | Doc], stages: Stages, *, without: Collection[str] = ()) -> list[Doc]:
-    """Run the detectors.
+    """Run only the detectors of a pipeline.
 
     nlp (Language): the pipeline.
     texts (Iterable[str | Doc]): notes.
-    stages (Stages): parts of the pipeline.
+    stages (Stages): detectors and deciders of the pipeline, from `take_apart`.
     without (Collection[str]): names of detectors to skip.
     RETURNS (list[Doc]): Docs with the span groups of the detectors, before any decision.
     """
@@ -77,13 +77,13 @@ def detect(nlp: Language, texts: Iterable[str | Doc], stages: Stages, *, without
 
 
 def decide(nlp: Language, doc: Doc, stages: Stages, *, without: Collection[str] = ()) -> Doc:
-    """Run the deciders on a Doc with detections. May be repeated on the same Doc.
+    """Run the deciders on a Doc with detections, to set its entities. Can be repeated on the same Doc.
 
     nlp (Language): the pipeline.
-    doc (Doc): Doc with span groups; its ``ents`` are overwritten.
-    stages (Stages): parts of the pipeline.
+    doc (Doc): Doc with the span groups of the detectors; its ``ents`` are overwritten.
+    stages (Stages): detectors and deciders of the pipeline, from `take_apart`.
     without (Collection[str]): names of deciders to skip.
-    RETURNS (Doc): the same Doc.
+    RETURNS (Doc): the same Doc with its final entities.
     """
     reopen_groups(doc)
     for name in stages.deciders:
@@ -94,12 +94,12 @@ def decide(nlp: Language, doc: Doc, stages: Stages, *, without: Collection[str] 
 
 @contextmanager
 def left_out(nlp: Language, docs: Sequence[Doc], stages: Stages, names: Collection[str]) -> Iterator[None]:
-    """Context manager that removes the detections of some detectors temporarily.
+    """Context manager that hides the detections of some detectors, as if these had not run.
 
     nlp (Language): the pipeline; its merge component ignores their span groups inside the context.
-    docs (Sequence[Doc]): Docs with detections.
-    stages (Stages): parts of the pipeline.
-    names (Collection[str]): names of detectors.
+    docs (Sequence[Doc]): Docs with detections; the hidden ones are restored afterwards.
+    stages (Stages): detectors and deciders of the pipeline, from `take_apart`.
+    names (Collection[str]): names of the detectors to hide; other names are ignored.
     """
     merge: Any = nlp.get_pipe(stages.deciders[0])
     keys = [key for key, name in stages.detectors.items() if name in names]
@@ -129,13 +129,13 @@ _OF_LABEL = 4
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts at an operating point, one row per document.
+    """The counts of a corpus at one operating point, with one row per document.
 
     total (NDArray): shape (documents, 10): true positives, false positives and false negatives of entities with label;
         the same of letters and digits; whether the document has identifiers and all are covered; whether something was
         missed; number of entities; number of entities with a missed letter or digit.
-    labels (NDArray): shape (documents, labels, 4): letters and digits, those missed, entities, and entities with a
-        missed letter or digit.
+    labels (NDArray): shape (documents, labels, 4), by gold label: letters and digits, missed letters and digits,
+        entities, and entities with a missed letter or digit.
     blame (NDArray): shape (documents, labels, classifier labels): missed letters and digits, by the classifier label
         whose threshold excluded them.
     """
@@ -173,7 +173,7 @@ class Sweep:
         self._known: list[dict[Any, tuple[Array, Array, Array]]] = [{} for _ in gold]
 
     def _own(self, doc: Doc, read: Any) -> Array:
-        """Return for each character the index of the label whose threshold decides on it, -1 for none."""
+        """Return for each character the index of the classifier label whose threshold decides on it, or -1."""
         owner = np.full(len(doc.text), -1, dtype=np.int64)
         numbers = {label: k for k, label in enumerate(self.ner.labels)}
         for start, end, label in self.ner.likely_labels(doc, read):
@@ -181,10 +181,10 @@ class Sweep:
         return owner
 
     def count(self, point: Point) -> Counts:
-        """Count at an operating point.
+        """Apply an operating point to all notes and count true positives, false positives and misses.
 
         point (Mapping): ``{"default": threshold, "labels": {label: threshold}}``.
-        RETURNS (Counts): counts, one row per document.
+        RETURNS (Counts): the counts of each document.
         """
         rows = [self._count(i, point) for i in range(len(self.docs))]
         shapes = (_TOTAL,), (len(self.labels), _OF_LABEL), (len(self.labels), len(self.ner.labels))
@@ -192,7 +192,7 @@ class Sweep:
         return Counts(*(part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)))
 
     def _count(self, i: int, point: Point) -> tuple[Array, Array, Array]:
-        """Count a document, reusing the counts of an earlier point with the same decoded entities."""
+        """Return the counts of a document, reusing those of an earlier point at which it had the same entities."""
         doc = self.docs[i]
         found = self.ner.choose(doc, self._read[i], point)
         key = tuple(span[:3] for span in found)
@@ -203,7 +203,7 @@ class Sweep:
         return self._known[i][key]
 
     def _compare(self, i: int, pred: Sequence[Entity]) -> tuple[Array, Array, Array]:
-        """Compare the predictions for a document with its gold."""
+        """Compare predictions with the gold of a document. RETURNS: its rows of `Counts.total`, `labels`, `blame`."""
         gold, letters = self.gold[i].entities, self._letters[i]
         strict = count_exact(relabel(gold, self.scheme), relabel(pred, self.scheme))
         due, got = (coverage_mask(side, len(letters)) for side in (gold, pred))
@@ -222,14 +222,14 @@ class Sweep:
         return np.array([*strict, hits, extra, missed, *clean, entities, partly], dtype=np.int64), labels, blame
 
     def label_name(self, label: str) -> str:
-        """Return the name of a label in the scheme of the comparison."""
+        """Convert a canonical label to the label scheme of the comparison."""
         return to_scheme(label, self.scheme)
 
 
 def summarize(counts: Counts) -> dict[str, float | int | None]:
-    """Compute the figures of an operating point over all documents.
+    """Compute recall, precision and other figures of an operating point over all documents.
 
-    counts (Counts): counts at the point.
+    counts (Counts): counts at the point, from `Sweep.count`.
     RETURNS (dict): "character_recall", "character_precision", "strict_f1", "clean" (share of documents with
         identifiers in which all are covered), "missed" (mean over documents of the share of entities with a missed
         letter or digit), and "documents". Undefined figures are None.

@@ -26,7 +26,7 @@ _LARGEST = 1 << 30  # maximum product of the lengths of two parts that are compa
 
 
 class _Block(NamedTuple):
-    """A part of one text and the corresponding part of the other; equal lengths if the characters are the same."""
+    """A part of one text (start, end), the corresponding part of the other (to, to_end), and whether they agree."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextMap:
-    """Maps the characters of one text to another. Holds offsets, never text.
+    """Maps offsets in one text to offsets in another text of the same document. It contains no text.
 
     places, others (Sequence[int]): offsets of the compared characters in the first and in the second text.
     blocks (Sequence[_Block]): corresponding parts in order, without gaps, in indices of compared characters.
@@ -70,7 +70,7 @@ class TextMap:
         return (self.others[to], self.others[to_end - 1] + 1) if to < to_end else None
 
     def _carry(self, index: int) -> tuple[int, int]:
-        """Map one compared character to (first, end) in the compared characters of the other text."""
+        """Map the index of a compared character to a range of indices of compared characters of the other text."""
         block = self.blocks[bisect_right(self.blocks, index, key=lambda block: block.start) - 1]
         if block.same:
             return block.to + index - block.start, block.to + index - block.start + 1
@@ -78,7 +78,11 @@ class TextMap:
 
 
 def align_texts(text: str, other: str) -> TextMap:
-    """Align two texts of the same document, whether or not they agree. RETURNS: map from the first to the second."""
+    """Align two texts of the same document, however different they are.
+
+    text, other (str): the texts.
+    RETURNS (TextMap): map from offsets in the first text to offsets in the second.
+    """
     one, places = _reduce(text)
     two, others = _reduce(other)
     return TextMap(places, others, list(_join(_compare(one, two))))
@@ -120,7 +124,7 @@ def move_documents(
 
 
 def _move(document: AnnotatedText, text: str, least: float) -> tuple[AnnotatedText, int]:
-    """Transfer the entities of a document. RETURNS: the document, and the number of entities without a match."""
+    """Transfer the entities of a document to another text. RETURNS: the new document, and how many were lost."""
     found = align_texts(document.text, text)
     if found.agreeing < least * found.length:
         counts = {"matched": found.agreeing, "total": found.length, "least": least}
@@ -131,7 +135,7 @@ def _move(document: AnnotatedText, text: str, least: float) -> tuple[AnnotatedTe
 
 
 def _reduce(text: str) -> tuple[str, list[int]]:
-    """Return the compared characters of a text, and the offset of each."""
+    """Reduce a text to the characters that are compared. RETURNS: these characters, and the offset of each."""
     chars: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
@@ -144,7 +148,7 @@ def _reduce(text: str) -> tuple[str, list[int]]:
 
 @cache
 def _counts(char: str) -> bool:
-    """Test whether a character is compared: not white space, hyphen, dash, or an invisible character."""
+    """Test whether a character is compared. White space, hyphens, dashes and invisible characters are not."""
     return not char.isspace() and char != "\u2212" and unicodedata.category(char) not in _IGNORED
 
 
@@ -210,7 +214,7 @@ def _compare_stretch(one: str, two: str, stretch: _Block) -> Iterator[_Block]:
 
 
 def _join(blocks: Iterable[_Block]) -> Iterator[_Block]:
-    """Merge adjacent blocks that differ."""
+    """Merge adjacent blocks whose texts differ to one block."""
     last: _Block | None = None
     for block in blocks:
         if last and not last.same and not block.same:

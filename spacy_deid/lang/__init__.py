@@ -1,7 +1,8 @@
-"""All knowledge of languages: one folder per language, and the one way to ask for it.
+"""Everything that depends on the language of a note: word lists, formats of identifiers, inflection and so on.
 
-`get_language` returns the `LanguageData` of a language code. It never fails: for a language without a folder, and for
-everything that a language leaves out, it returns safe defaults. See docs/guides/languages.md for adding a language.
+Each language has a folder, ``lang/XX``. `get_language` returns its `LanguageData` and never fails: for a language
+without a folder, and for everything that a language does not define, it returns safe defaults. Code outside this
+package reads languages only through these functions. docs/guides/languages.md explains how to add a language.
 """
 
 import re
@@ -13,18 +14,18 @@ from pathlib import Path
 from .language_data import LanguageData, language_folders
 
 FALLBACK = "en"
-"""Code of the language whose resources are read where a language has none and nothing neutral exists."""
+"""Code of the language whose data files are used if a language lacks a file that cannot be left out."""
 
 _REGION = re.compile(r"[A-Za-z]{2}|\d{3}")  # ISO 3166-1 alpha-2, UN M.49
 
 
 @cache
 def get_language(code: str) -> LanguageData:
-    """Return what the package knows about a language.
+    """Return the data and functions of a language.
 
-    code (str): ISO 639-1 code ("es"), or code and region ("en-GB", "en_GB"): the language with `LanguageData.region`.
-    RETURNS (LanguageData): the language's ``LANGUAGE``. For an unknown code it is a `LanguageData` without resources,
-        whose attributes have their defaults.
+    code (str): ISO 639-1 code ("es"), or code and region ("en-GB", "en_GB"), which also sets `LanguageData.region`.
+    RETURNS (LanguageData): ``LANGUAGE`` of the language's package. For an unknown code, a `LanguageData` without data
+        files, whose attributes have their defaults.
     """
     lang, _, region = code.replace("_", "-").partition("-")
     if lang not in language_folders() or (region and not _REGION.fullmatch(region)):
@@ -36,17 +37,18 @@ def get_language(code: str) -> LanguageData:
 def language_codes(resource: str = "") -> list[str]:
     """Return the codes of the languages that have a folder.
 
-    resource (str): name of a data file; only languages that have it are returned. All languages if empty.
+    resource (str): name of a data file, to return only the languages that have this file; "" for all languages.
     RETURNS (list[str]): ISO 639-1 codes, sorted.
     """
     return [code for code, folder in language_folders().items() if not resource or (folder / resource).exists()]
 
 
 def add_folder(folder: str | Path) -> None:
-    """Add a folder with languages outside the package, for a language that you are writing.
+    """Register a folder of language packages outside spacy_deid, for example to develop a new language.
 
-    folder (str or Path): folder with one package per language, such as ``languages/cs/__init__.py``. Call this before
-        a pipeline is loaded: lists of all languages together are read once per process.
+    Call this before a pipeline is loaded, because word lists that combine all languages are read once per process.
+
+    folder (str or Path): folder that contains one package per language, such as ``languages/cs/__init__.py``.
     """
     __path__.append(str(Path(folder).resolve()))
     get_language.cache_clear()
@@ -54,21 +56,21 @@ def add_folder(folder: str | Path) -> None:
 
 
 def all_languages(resource: str = "") -> list[LanguageData]:
-    """Return all languages that have a folder, for word lists that apply to notes in any language.
+    """Return the data of all languages that have a folder, to combine their word lists for notes in any language.
 
     resource (str): as for `language_codes`.
-    RETURNS (list[LanguageData]): sorted by code.
+    RETURNS (list[LanguageData]): the languages, sorted by code.
     """
     return [get_language(code) for code in language_codes(resource)]
 
 
 @cache
 def shared_words(resource: str, table: str, key: str) -> tuple[str, ...]:
-    """Return words that apply to notes in any language, because names and numbers of one country occur in all of them.
+    """Collect a word list from all languages, because names and numbers of one country occur in notes of any language.
 
     resource (str): name of a TOML file, as for `LanguageData.read_toml`.
-    table, key (str): table of the file, and the list in it.
-    RETURNS (tuple[str, ...]): the words of all languages, each once, in the order of the languages' codes.
+    table, key (str): name of the table in the file, and of the word list in that table.
+    RETURNS (tuple[str, ...]): the words without duplicates, ordered by the codes of their languages.
     """
     # Reading a file needs no code of a language, so no language is imported.
     tables = (LanguageData(code=code).read_toml(resource).get(table, {}) for code in language_codes(resource))

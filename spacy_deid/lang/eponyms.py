@@ -1,4 +1,8 @@
-"""How a language writes eponyms: a person's name with the word that makes it medical ("Parkinson's disease")."""
+"""The interface by which a language defines how eponyms are written.
+
+An eponym is a medical term that contains the name of a person: "Parkinson's disease". It consists of the name and a
+head word, such as "disease". The phrases that these functions make are compiled into the dictionary of medical terms.
+"""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -18,13 +22,16 @@ def _no_stems(form: str) -> Collection[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class EponymConventions:
-    """How a language writes eponyms.
+    """Functions that write the eponyms of a language in all their forms.
 
-    phrases (Callable[[str, str, bool], Iterable[str]]): (name, head word, beside) → the phrases in every form. With
-        ``beside`` only forms in which the name cannot be the owner of the thing ("Smith fracture").
-    forms (Callable[[str], Collection[str]]): forms of a name that is written without its head word.
-    stems (Callable[[str], Collection[str]]): normal form of a word → names that it may be an inflected form of.
-    every_name_owns (bool): whether any name, not only those of the language's lists, may be that of an owner.
+    phrases (Callable[[str, str, bool], Iterable[str]]): (name, head word, beside) → the eponym in every form. If
+        ``beside`` is True, only forms in which the name cannot be that of a patient: "Smith fracture" is a kind of
+        fracture, but "Smith's fracture" can be the fracture of a patient called Smith.
+    forms (Callable[[str], Collection[str]]): name → its forms when it is used without a head word ("Parkinson's").
+    stems (Callable[[str], Collection[str]]): normal form of a word → the names that it may be inflected from. A form
+        of an eponym is left out of the dictionary if one of them is an ordinary name.
+    every_name_owns (bool): whether any eponym can also be the name of a patient; if False, only those that are in the
+        language's lists of names.
     """
 
     phrases: Callable[[str, str, bool], Iterable[str]] = _name_and_head

@@ -1,8 +1,8 @@
-"""Kinds of identifiers: what varies in their codes, and which check digits they have.
+"""Descriptions of kinds of identifiers, from which surrogates with the same format and valid check digits are made.
 
-A code is the letters and digits of an identifier, in capitals and without separators. The kinds of a country are in
-its language; those here are international. `spacy_deid.patterns.validators` tests check digits; these functions
-compute them.
+A code is the letters and digits of an identifier, in capitals and without separators. This module defines the types,
+the international kinds (IBAN, VIN, IMEI, payment card), and functions that compute check digits. The kinds of a
+country are in ``lang/XX/identifiers.py``. Check digits are tested by `spacy_deid.patterns.validators`.
 """
 
 import re
@@ -14,10 +14,10 @@ from typing import NamedTuple
 from .text import DIGITS, LETTERS
 
 Parts = Sequence[Sequence[str]]
-"""For each part of a code its possible values, all of one length. A part with one value is not replaced."""
+"""The consecutive parts of a code: for each part, the strings that it can have in a surrogate, all equally long."""
 
 MoveDate = Callable[[date], date]
-"""Moves the date of birth within an identifier."""
+"""Function that maps the date of birth within an identifier to the date of birth within its surrogate."""
 
 _VIN_LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZ"
 _VIN_VALUES = dict(zip(_VIN_LETTERS, (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, *range(2, 10)), strict=True))
@@ -30,16 +30,18 @@ def _unchanged(code: str) -> str | None:
 
 
 class IdentifierKind(NamedTuple):
-    """A kind of identifiers.
+    """A kind of identifier: how its codes are recognized, and what surrogates of them look like.
 
-    name (str): name of the kind, part of the context of its draws.
-    pattern (str): regular expression of its codes.
-    parts (Callable[[str], Parts]): code → possible values of its parts.
-    finish (Callable[[str], Optional[str]]): puts the check digits into a code; None for a code that is never issued.
-        A code whose check digits differ is not of the kind.
-    labels (frozenset[str]): labels of the mentions that may be of the kind; empty: any label.
-    text (str): regular expression that is searched in the mention with its separators; "" matches any.
-    drawn (bool): whether surrogates are drawn from `parts` instead of permuted, because originals are not among them.
+    name (str): name of the kind. Surrogates are computed from it and the key, so that another name changes them.
+    pattern (str): regular expression that matches a whole code.
+    parts (Callable[[str], Parts]): code → the values that each part of its surrogate can have.
+    finish (Callable[[str], Optional[str]]): code → the same code with correct check digits; None if such a code is
+        never issued. A code fits the kind only if this leaves it unchanged.
+    labels (frozenset[str]): labels that a mention of this kind can have; empty for any label.
+    text (str): regular expression that must be found in the mention as written, with its separators; "" for no test.
+    drawn (bool): whether a surrogate is drawn from `parts` without encoding the original. Set this if originals are
+        not among `parts`, as with ranges that are never issued. By default the codes of the kind are permuted, so
+        that two originals never get the same surrogate.
     """
 
     name: str
@@ -51,11 +53,11 @@ class IdentifierKind(NamedTuple):
     drawn: bool = False
 
     def fits(self, code: str, text: str, label: str) -> bool:
-        """Whether a code is of this kind.
+        """Whether a mention is an identifier of this kind.
 
-        code (str): code of a mention.
-        text (str): the mention.
-        label (str): its canonical label.
+        code (str): letters and digits of the mention, in capitals.
+        text (str): the mention as written.
+        label (str): canonical label of the mention.
         """
         return bool(
             re.fullmatch(self.pattern, code)
@@ -66,14 +68,14 @@ class IdentifierKind(NamedTuple):
 
 
 class BirthNumber(NamedTuple):
-    """A national number that contains the date of birth.
+    """A national identification number that contains a date of birth, found in a mention.
 
-    name (str): name of the kind, part of the context of its draws.
-    start, end (int): its position in the mention.
+    name (str): name of the kind. Surrogates are computed from it and the key, so that another name changes them.
+    start, end (int): character offsets of the number in the mention.
     code (str): the number in capitals.
-    born (date): the date of birth.
-    serials (Sequence[int]): serial numbers that a surrogate may have, of the sex of the original.
-    compose (Callable[[date, int], str]): date of birth and serial number → number with its check digits.
+    born (date): date of birth in the number.
+    serials (Sequence[int]): serial numbers that a surrogate can have. They show the same sex as the original.
+    compose (Callable[[date, int], str]): (date of birth, serial number) → the whole number with its check digits.
     """
 
     name: str
@@ -95,15 +97,17 @@ def _no_dated_kind(code: str, move: MoveDate) -> IdentifierKind | None:
 
 @dataclass(frozen=True, kw_only=True)
 class IdentifierConventions:
-    """The identifiers of a language.
+    """The identifiers of the countries of a language, and the words that are written around them.
 
-    kinds (Sequence[IdentifierKind]): kinds that occur in notes of the language only.
+    kinds (Sequence[IdentifierKind]): kinds that are recognized in notes of this language only.
     kinds_abroad (Sequence[IdentifierKind]): kinds that are recognized in notes of any language.
-    find_birth_number (Callable[[str], Optional[BirthNumber]]): finds a national number with a date of birth in a text.
-    dated_kind (Callable[[str, MoveDate], Optional[IdentifierKind]]): kind of a code that contains a date of birth,
-        with the date moved; None for any other code.
-    words (frozenset[str]): names of identifiers and numbers, casefolded, which stay within a mention.
-    conjunctions (Sequence[str]): words between two numbers of one mention, which stay.
+    find_birth_number (Callable[[str], Optional[BirthNumber]]): mention → the national identification number with a
+        date of birth in it; None if it contains none.
+    dated_kind (Callable[[str, MoveDate], Optional[IdentifierKind]]): (code, function that moves dates) → kind whose
+        surrogates contain the moved date of birth; None for a code without a date of birth.
+    words (frozenset[str]): names of identifiers ("hetu", "nhs"), casefolded. They are not replaced if they stand
+        within a mention.
+    conjunctions (Sequence[str]): words ("and") that are not replaced if they stand between two numbers of a mention.
     """
 
     kinds: Sequence[IdentifierKind] = ()
@@ -115,12 +119,12 @@ class IdentifierConventions:
 
 
 def spread(pattern: str) -> Parts:
-    """Return the parts of a pattern: "#" is any digit, "@" any letter, any other character stays."""
+    """Return the parts of codes with a pattern, in which "#" is any digit, "@" any letter, and others are literal."""
     return [{"#": DIGITS, "@": LETTERS}.get(char, char) for char in pattern]
 
 
 def numbered(first: int, last: int, width: int) -> Sequence[str]:
-    """Return the numbers from first to last, with leading zeros up to a width."""
+    """Return the numbers from first to last (included) as text, padded with leading zeros to a width."""
     return [f"{number:0{width}}" for number in range(first, last + 1)]
 
 
@@ -130,7 +134,7 @@ def weighted_sum(digits: str, weights: Sequence[int]) -> int:
 
 
 def luhn(digits: str) -> str:
-    """Return the Luhn check digit that follows other digits (ISO/IEC 7812-1)."""
+    """Return the Luhn check digit (ISO/IEC 7812-1) that has to be appended to a number."""
     values = [int(digit) for digit in reversed(digits)]
     return str(-(sum(values[1::2]) + sum(sum(divmod(2 * value, 10)) for value in values[0::2])) % 10)
 
@@ -141,19 +145,19 @@ def append_luhn(code: str) -> str:
 
 
 def finish_iban(code: str) -> str:
-    """Put the two check digits into an IBAN (ISO 13616)."""
+    """Return an IBAN with its two check digits corrected (ISO 13616)."""
     country, account = code[:2], code[4:]
     check = 98 - int("".join(str(int(char, 36)) for char in f"{account}{country}00")) % 97
     return f"{country}{check:02}{account}"
 
 
 def iban_parts(code: str) -> Parts:
-    """Return the parts of an IBAN, whose country and check digits stay."""
+    """Return the parts of an IBAN: the first four characters stay, the others are replaced in kind."""
     return [[code[:4]], *(DIGITS if char in DIGITS else LETTERS for char in code[4:])]
 
 
 def finish_vin(code: str) -> str:
-    """Put the check digit into a vehicle identification number of North America (49 CFR 565.15)."""
+    """Return a North American vehicle identification number with its check digit corrected (49 CFR 565.15)."""
     values = [int(char) if char.isdecimal() else _VIN_VALUES[char] for char in code]
     total = sum(value * weight for value, weight in zip(values, _VIN_WEIGHTS, strict=True)) % 11
     return code[:8] + ("X" if total == 10 else str(total)) + code[9:]
@@ -173,4 +177,4 @@ INTERNATIONAL: Sequence[IdentifierKind] = (
     ),
     IdentifierKind("card", r"[2-6]\d{12,18}", lambda code: spread(code[0] + "#" * (len(code) - 2) + "0"), append_luhn),
 )
-"""Kinds that no language owns, tried after those of the languages."""
+"""Kinds that belong to no language. They are tried after the kinds of the languages."""

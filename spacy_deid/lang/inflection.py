@@ -1,7 +1,7 @@
-"""Grammatical cases of names, places and nouns, for languages whose words change with their case.
+"""Inflection of names, places and nouns, for languages such as Finnish that mark grammatical case on them.
 
-A language that inflects gives an `Inflector` as `LanguageData.inflector`. The functions of this module take a language
-code and return the text unchanged for a language without one, so that callers need no test of the language.
+Such a language sets `LanguageData.inflector` to an `Inflector`. The functions of this module take a language code and
+return the text unchanged for a language without an inflector, so that callers can use them for every language.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ class Analysis(NamedTuple):
     case (str): one of `Inflector.cases`.
     number (str): "sing" or "plur".
     possessive (Optional[str]): person of the possessive suffix ("1sg", "2sg", "1pl", "2pl", "3"), None without one.
-    kind (str): the kind of word that it is inflected as; see `inflect`.
+    kind (str): kind of word under which the form was analyzed ("given", "surname", "place", …); see `inflect`.
     """
 
     nominative: str
@@ -29,11 +29,11 @@ class Analysis(NamedTuple):
 
 
 class Inflector(Protocol):
-    """Inflection and morphological analysis of one language.
+    """The interface that a language implements to inflect words and to analyze inflected forms.
 
     cases (tuple[str, ...]): abbreviations of the cases, the nominative ("nom") first.
-    case_shares (Mapping[str, float]): rough share of each case among the proper nouns of running text; cases that are
-        missing are rare.
+    case_shares (Mapping[str, float]): how frequent each case is among proper nouns in running text (0 – 1). Rare cases
+        are left out.
     """
 
     @property
@@ -49,15 +49,15 @@ class Inflector(Protocol):
         ...
 
     def case_forms(self, text: str, kind: str = ...) -> frozenset[str]:
-        """Return the singular forms of a text in every case, the nominative among them."""
+        """Return the singular forms of a text, including the nominative; see `case_forms` of this module."""
         ...
 
     def index_forms(self, names: Iterable[str], kind: str) -> dict[str, tuple[str, str]]:
-        """Map the forms of names to their nominatives.
+        """Build a table that looks up the nominative of an inflected name.
 
-        names (Iterable[str]): nominatives. A form that two names share belongs to the first of them.
+        names (Iterable[str]): nominatives. A form that two names share is mapped to the first of them.
         kind (str): kind of the names; see `inflect`.
-        RETURNS (dict[str, tuple[str, str]]): folded form → (nominative, case).
+        RETURNS (dict[str, tuple[str, str]]): form in lower case without accents → (nominative, case).
         """
         ...
 
@@ -66,30 +66,30 @@ class Inflector(Protocol):
         ...
 
     def analyze(self, form: str, known: Callable[[str], bool], kinds: tuple[str, ...] = ...) -> list[Analysis]:
-        """Analyze a form of a name.
+        """Find the nominatives and cases that an inflected name can have.
 
         form (str): one word in lower case.
-        known (Callable[[str], bool]): whether a word in lower case is a listed name.
+        known (Callable[[str], bool]): returns whether a word in lower case is a listed name.
         kinds (tuple[str, ...]): kinds of name to try, in this order.
-        RETURNS (list[Analysis]): the analyses with a known nominative; without any, all analyses as a singular form.
-            The form itself as a nominative is always the last one.
+        RETURNS (list[Analysis]): the analyses whose nominative is a listed name; if there are none, all possible
+            analyses as a singular form. The last one always takes the form itself for a nominative.
         """
         ...
 
     def analyze_noun(self, form: str, known: Callable[[str], bool]) -> Analysis | None:
-        """Analyze a form of a noun, in any capitals; None if its nominative is not known."""
+        """Analyze a form of a noun, ignoring capitals; None if ``known`` is false for all possible nominatives."""
         ...
 
     def guess_case(self, word: str) -> str:
-        """Guess the case of an unknown word from its ending; "nom" if the ending is not decisive."""
+        """Guess the case of an unlisted word from its ending; "nom" if the ending fits several cases or none."""
         ...
 
     def split_clitic(self, form: str) -> tuple[str, str]:
-        """Split a form in lower case into the word and its clitic; the clitic is "" if it has none."""
+        """Split a form in lower case into word and clitic, an attached particle such as Finnish "-kin"; "" if none."""
         ...
 
     def write_clitic(self, form: str, clitic: str) -> str:
-        """Append a clitic to another form."""
+        """Append a clitic to a form, adapting its vowels if the language requires it."""
         ...
 
 
@@ -105,7 +105,7 @@ def inflects(lang: str) -> bool:
 def inflect(
     text: str, lang: str, case: str, *, kind: str = "name", number: str = "sing", possessive: str | None = None
 ) -> str:
-    """Inflect a name, a place or a noun phrase.
+    """Put a name, a place or a noun phrase into a grammatical case.
 
     text (str): nominative.
     lang (str): language code.
@@ -123,11 +123,11 @@ def inflect(
 
 
 def inflect_like(text: str, lang: str, analysis: Analysis | str, kind: str = "place") -> str:
-    """Inflect a text as another word is inflected.
+    """Put a text into the case, number and possessive form of another word, such as a surrogate into its original's.
 
     text (str): nominative.
     lang (str): language code.
-    analysis (Union[Analysis, str]): the analysis of the other word, or only its case.
+    analysis (Union[Analysis, str]): analysis of the other word, or only its case.
     kind (str): as for `inflect`.
     RETURNS (str): the inflected text; the text itself for a language that does not inflect.
     """
@@ -137,13 +137,12 @@ def inflect_like(text: str, lang: str, analysis: Analysis | str, kind: str = "pl
 
 
 def case_forms(text: str, lang: str, *, kind: str = "name") -> frozenset[str]:
-    """Return all singular forms of a name, for dictionaries that must find it in a sentence.
+    """Return all singular forms of a name, so that a dictionary also finds the name where it is inflected.
 
     text (str): nominative.
     lang (str): language code.
     kind (str): as for `inflect`.
-    RETURNS (frozenset[str]): the forms, the nominative among them; for a language that does not inflect, the text
-        alone.
+    RETURNS (frozenset[str]): the forms, including the nominative; only the text for a language that does not inflect.
     RAISES: ConfigError (D630) for an unknown kind.
     """
     inflector = _language(lang).inflector
@@ -151,23 +150,24 @@ def case_forms(text: str, lang: str, *, kind: str = "name") -> frozenset[str]:
 
 
 def index_forms(names: Iterable[str], lang: str, kind: str) -> Mapping[str, tuple[str, str]]:
-    """Map the forms of names to their nominatives; see `Inflector.index_forms`.
+    """Build a table that looks up the nominative of an inflected name; see `Inflector.index_forms`.
 
     names (Iterable[str]): nominatives.
     lang (str): language code.
     kind (str): as for `inflect`.
-    RETURNS (Mapping[str, tuple[str, str]]): folded form → (nominative, case); empty for a language that does not
-        inflect.
+    RETURNS (Mapping[str, tuple[str, str]]): form in lower case without accents → (nominative, case); empty for a
+        language that does not inflect.
     """
     inflector = _language(lang).inflector
     return {} if inflector is None else inflector.index_forms(names, kind)
 
 
 def forms_of_names(lang: str) -> Callable[[str], frozenset[str]] | None:
-    """Return the function that lists the forms of a name, for a language that inflects names.
+    """Return `case_forms` for a language, as a function of the name alone.
 
     lang (str): language code.
-    RETURNS (Optional[Callable[[str], frozenset[str]]]): nominative → forms; None for a language that does not inflect.
+    RETURNS (Optional[Callable[[str], frozenset[str]]]): nominative → singular forms; None for a language that does
+        not inflect.
     """
     return (lambda name: case_forms(name, lang)) if inflects(lang) else None
 

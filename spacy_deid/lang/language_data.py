@@ -1,16 +1,17 @@
-"""Data and functions of a language, with safe defaults for whatever the language does not define.
+"""The class `LanguageData`: data and functions of a language, with safe defaults for what it does not define.
 
 A language is a folder ``spacy_deid/lang/XX`` that defines ``LANGUAGE``, a `LanguageData`, in its ``__init__.py``. It
-holds two kinds of knowledge:
+consists of two parts:
 
 - *Resources* are data files in the folder, read with `LanguageData.read_text`, `read_lines` and `read_toml`. A
   missing file is treated as empty. `RESOURCES` lists the names that the package looks for.
-- *Attributes* are values and functions of `LanguageData`: what cannot be written as plain data, such as inflection
-  or a check digit. Each has a default that is safe for an unsupported language: no finding, no surrogate (so
-  that a tag is written instead), the text unchanged.
+- *Attributes* are values and functions of `LanguageData`, for what cannot be written as plain data, such as inflection
+  or check digits. Each has a default that is safe for an unsupported language: it finds nothing, leaves a text
+  unchanged, or makes no surrogate (a tag such as [CITY] is then written instead).
 
-Code of a language is pure: strings in, strings out. It imports `spacy_deid.errors`, `spacy_deid.lang` and the standard
-library only, and reads its own lists in cached functions, so that importing a language stays cheap. Code outside
+The code of a language has no side effects: strings in, strings out. It imports only `spacy_deid.errors`,
+`spacy_deid.lang` and the standard library, and reads its lists when they are first used, so that importing a language
+stays cheap. Code outside
 ``lang/`` never compares language codes; it uses the `LanguageData` that `spacy_deid.lang.get_language` returns.
 """
 
@@ -66,30 +67,29 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LanguageData:
-    """Everything the package knows about one language.
-
-    Each section of attributes belongs to the part of the package that reads it.
+    """The data and functions of one language. Every attribute but the code has a default.
 
     code (str): ISO 639-1 code, the name of the language's folder.
     name (str): the language's name in English.
-    region (str): region of a variety, such as "GB" in "en-GB". A resource of the region ("calendar-GB.toml") is
+    region (str): region of a variety, such as "GB" in "en-GB". A data file for the region ("calendar-GB.toml") is
         preferred to that of the language ("calendar.toml").
-    ocr_language (str): the language's name in Tesseract; "eng" reads any Latin script.
-    agreeing_words (Mapping[str, Callable[[str], str]]): words that change with the first sound of the following word
-        ("a", "an") → returns the form that fits a text.
-    decline (Callable[[Sequence[str]], list[str]]): principal parts of a noun in a list → its forms, always in the same
-        order; by default the parts themselves.
-    identifiers (IdentifierConventions): kinds of identifiers, and the words around them.
-    phones (PhoneConventions): numbering plans.
+    ocr_language (str): the language's code in Tesseract; "eng" can be used for any Latin script.
+    agreeing_words (Mapping[str, Callable[[str], str]]): words whose form depends on the first sound of the next word
+        ("a", "an") → function that takes the following text and returns the form that fits it.
+    decline (Callable[[Sequence[str]], list[str]]): principal parts of a noun, as a word list has them → its forms,
+        always in the same order; by default the parts themselves.
+    identifiers (IdentifierConventions): kinds of identifiers, and the words that are written around them.
+    phones (PhoneConventions): numbering plans of telephone numbers.
     places (PlaceConventions): how places, streets and institutions are written.
     postal_codes (PostalCodes): the system of postal codes.
-    lemmatize (Optional[Callable]): words of a note in order → one lemma per word, by rules; None: simplemma is used.
-    replace_profession (Optional[Callable]): (profession, text before it) → what can replace it; None: no surrogates.
-    inflector (Optional[Inflector]): grammatical cases of names and nouns; None for a language that does not inflect.
-    validators (Mapping[str, Validator]): name → test of the check digit (or of the number range) of an identifier of
-        the language's countries, for rules in any language. At most one random number in ten may pass.
-    eponyms (EponymConventions): how eponyms are written.
-    id_makers (Mapping[str, IdMaker]): name → maker of an identifier for synthetic notes.
+    lemmatize (Optional[Callable]): words of a note in order → one lemma per word. None uses the package simplemma.
+    replace_profession (Optional[Callable]): (profession, text before it) → the professions that can replace it. None
+        if the language has no surrogates of professions.
+    inflector (Optional[Inflector]): inflection of names and nouns; None for a language that does not inflect them.
+    validators (Mapping[str, Validator]): name → test of the check digit (or the number range) of an identifier of the
+        language's countries. Rules of any language can use it. At most one random number in ten may pass the test.
+    eponyms (EponymConventions): how eponyms such as "Parkinson's disease" are written.
+    id_makers (Mapping[str, IdMaker]): name → function that makes an identifier for synthetic notes.
     """
 
     code: str
@@ -128,10 +128,10 @@ class LanguageData:
     id_makers: Mapping[str, IdMaker] = field(default_factory=dict)
 
     def resource(self, name: str) -> Path:
-        """Path of a data file or folder of the language. It need not exist.
+        """Return the path of a data file or folder of the language, whether it exists or not.
 
         name (str): path within the language's folder, such as "names/female.csv". `RESOURCES` lists the names.
-        RETURNS (Path): the file of the region if the language has a region with one, else that of the language.
+        RETURNS (Path): the variant for the region ("calendar-GB.toml") if it exists, else the language's own file.
         """
         folder = language_folders().get(self.code, _NOWHERE)
         path = folder / name
@@ -143,7 +143,7 @@ class LanguageData:
         return self.resource(name).exists()
 
     def read_text(self, name: str) -> str:
-        """Read a data file.
+        """Read a data file as text.
 
         name (str): as for `resource`.
         RETURNS (str): its content, "" if the language has no such file.
@@ -152,7 +152,7 @@ class LanguageData:
         return path.read_text(encoding="utf8") if path.is_file() else ""
 
     def read_lines(self, name: str) -> list[str]:
-        """Read the lines of a list.
+        """Read a data file that has one entry per line.
 
         name (str): as for `resource`.
         RETURNS (list[str]): the lines, without empty ones and comments ("# …"); [] if there is no such file.
@@ -160,12 +160,11 @@ class LanguageData:
         return [line for line in self.read_text(name).splitlines() if line.strip() and not line.startswith("#")]
 
     def read_toml(self, name: str) -> dict[str, Any]:
-        """Read a TOML file.
+        """Read a data file in TOML format. Top-level keys of the region's file replace those of the language's file.
 
         name (str): as for `resource`.
-        RETURNS (dict[str, Any]): its content; {} if there is no such file. The file of a region is read upon that of
-            its language.
-        RAISES: tomllib.TOMLDecodeError if the file is no TOML.
+        RETURNS (dict[str, Any]): its content; {} if there is no such file.
+        RAISES: tomllib.TOMLDecodeError if the file is not valid TOML.
         """
         path = self.resource(name)
         base = path.with_name(Path(name).name)
@@ -176,7 +175,7 @@ class LanguageData:
 
 
 def language_folders() -> dict[str, Path]:
-    """The folders of all languages.
+    """Find the folders of all languages, including those added with `add_folder`.
 
     RETURNS (dict[str, Path]): language code → folder, sorted by code.
     """
@@ -184,7 +183,7 @@ def language_folders() -> dict[str, Path]:
 
 
 def _find_folders() -> Iterator[tuple[str, Path]]:
-    """Look for packages below ``spacy_deid.lang``, also in folders that a plug-in adds to its ``__path__``."""
+    """Yield (language code, folder) of the packages in every folder of the ``__path__`` of ``spacy_deid.lang``."""
     for root in import_module(__package__).__path__:
         for file in Path(root).glob("*/__init__.py"):
             yield file.parent.name, file.parent

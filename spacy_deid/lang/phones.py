@@ -1,4 +1,8 @@
-"""Numbering plans of telephone numbers, from which surrogates are drawn that no subscriber has."""
+"""Types that describe telephone numbers of a country, so that surrogates are numbers which nobody has.
+
+A numbering plan maps a national number to a range of unassigned numbers of the same type (mobile, landline, …). The
+plans of a country are in ``lang/XX/phones.py``.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,10 +10,10 @@ from typing import NamedTuple
 
 
 class NumberRange(NamedTuple):
-    """Numbers that are not assigned to anybody.
+    """Telephone numbers that are assigned to nobody: one of the prefixes, followed by any digits.
 
-    prefixes (Sequence[str]): first digits.
-    digits (int): number of digits behind a prefix.
+    prefixes (Sequence[str]): first digits of the numbers.
+    digits (int): how many digits follow the prefix.
     """
 
     prefixes: Sequence[str]
@@ -19,10 +23,10 @@ class NumberRange(NamedTuple):
 class NumberingPlan(NamedTuple):
     """The numbering plan of a country.
 
-    unassigned (Callable[[str], Optional[NumberRange]]): national number → unassigned numbers of its type; None for a
-        number that is not of the plan.
-    trunk_prefix (str): digits before a national number that are part of it here and are not dialled behind the country
-        code: "0", or "".
+    unassigned (Callable[[str], Optional[NumberRange]]): national number → unassigned numbers of the same type; None
+        if the number does not follow the plan.
+    trunk_prefix (str): first digit of a national number that is omitted after the country code ("0"), "" if there is
+        none. National numbers are passed to `unassigned` with it.
     """
 
     unassigned: Callable[[str], NumberRange | None]
@@ -35,12 +39,14 @@ def _unknown_country(number: str) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class PhoneConventions:
-    """The telephone numbers of a language.
+    """The telephone numbers of the countries of a language.
 
-    plans (Mapping[str, NumberingPlan]): country code → plan, for notes of any language.
-    home_country (Callable[[str], Optional[str]]): digits of a number without a country code → the country code that is
-        meant; None if unknown.
-    extension_words (Sequence[str]): regular expressions of words before an extension, in notes of any language.
+    plans (Mapping[str, NumberingPlan]): telephone country code ("34") → numbering plan. It is used in notes of any
+        language.
+    home_country (Callable[[str], Optional[str]]): digits of a number without a country code, in a note of this
+        language → telephone country code of the number; None if unknown.
+    extension_words (Sequence[str]): regular expressions of words that introduce an extension ("ext"). They are used
+        in notes of any language.
     """
 
     plans: Mapping[str, NumberingPlan] = field(default_factory=dict)

@@ -1,7 +1,8 @@
-"""Conventions of places, streets, postal codes and institutions that a language gives to the surrogates.
+"""The interface by which a language defines how surrogates of places, streets, postal codes and institutions are made.
 
-`PlaceConventions` and `PostalCodes` hold the functions that a language can override. Their defaults make no surrogate,
-so that a tag is written instead. The lists that these functions read are in ``places.toml`` of the language.
+A language overrides functions and word lists of `PlaceConventions` and `PostalCodes`. By default a street gets no
+surrogate, so that a tag is written instead. This module also reads the lists that the functions of several languages
+use, most of them in ``places.toml``.
 """
 
 import re
@@ -17,17 +18,19 @@ _COMMON_NAMES = 400  # surnames that streets and institutions are named after
 
 
 class InstitutionSurrogates(Protocol):
-    """The surrogates of one note, as `PlaceConventions.replace_institution` uses them.
+    """The functions with which `PlaceConventions.replace_institution` gets the surrogates of one note.
 
-    Every method returns a value in its basic form (nominative, usual capitals), or None if none is free.
+    They keep the surrogates of a note consistent and different from each other: a value is free as long as it is not
+    the surrogate of another original. Values are in their basic form (nominative, usual capitals). A method returns
+    None if no value is free.
     """
 
     def pick(self, family: str, options: Sequence[str], *context: str) -> str | None:
-        """Draw one of several values that is free.
+        """Choose a free value at random.
 
-        family (str): values of one family are never given to two originals of a note.
+        family (str): name of a group of values within which no value is given to two originals of a note.
         options (Sequence[str]): values to choose from.
-        context (str): what is decided, with the folded original; the same context gives the same value.
+        context (str): identifies the decision and the original (folded); the same context gives the same value.
         """
         ...
 
@@ -36,19 +39,19 @@ class InstitutionSurrogates(Protocol):
         ...
 
     def draw(self, *context: str) -> Draw:
-        """Open the stream of random numbers of one decision."""
+        """Return the source of random numbers for one decision; the same context gives the same numbers."""
         ...
 
     def acronym(self, word: str) -> str | None:
-        """Replace an acronym without an ending."""
+        """Return a surrogate for an acronym; ``word`` has no case ending."""
         ...
 
     def place(self, text: str) -> tuple[str | None, str] | None:
-        """Replace a known place. RETURNS: (surrogate, case of the text); None if the place is not known."""
+        """Replace a listed place. RETURNS: (surrogate, grammatical case of the text); None if it is not listed."""
         ...
 
     def town(self, text: str) -> str | None:
-        """Replace a word that is treated as an unknown town."""
+        """Return a surrogate for a town that is not listed."""
         ...
 
 
@@ -71,43 +74,47 @@ def _all_vowels(word: str) -> str:
 def agrees(other: Sequence[str], own: Sequence[str], plural: bool) -> bool:
     """Whether an adjective of nationality can replace another one.
 
-    other, own (Sequence[str]): masculine and feminine form of each.
-    plural (bool): whether the plural is needed.
-    RETURNS (bool): False if the original has one form for both genders and the other one has two, which would show a
-        gender that the original does not.
+    other, own (Sequence[str]): (masculine form, feminine form) of the replacement and of the original.
+    plural (bool): whether the plural is needed; not used here.
+    RETURNS (bool): False if the original has one form for both genders and the replacement has two, because it would
+        then reveal a gender that the original does not.
     """
     return own[0] != own[1] or other[0] == other[1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceConventions:
-    """Conventions of a language for the names of places, streets and institutions.
+    """How the names of places, streets and institutions are written in a language, and how they are replaced.
 
-    article (Callable[[str], str]): given the text before a town, returns the article at its end, folded, if it may be
-        part of the name ("la" before "Coruña"), else "".
-    generic_before, generic_after (str): alternatives of a regular expression: words before and after the name of a
-        place ("provincia", "county"), which are kept.
-    prepositions, articles (str): alternatives that may follow `generic_before`.
-    before_places (frozenset[str]): words before a town within the name of an institution: "Hospital de Segovia".
-    after_titles (frozenset[str]): words that may follow a title within a proper name: "Marqués de Valdecilla".
-    not_acronyms (frozenset[str]): short words, diseases and offensive words, folded, that are never used as acronyms.
-    acronym_vowels (Callable[[str], str]): acronym → the vowels (in capitals) that may replace its vowels.
-    acronym_keeps_last (bool): whether the last letter of an acronym stays, because its ending depends on it.
-    nationality_plural (Callable[[str], str]): plural of an adjective of nationality.
-    nationality_agrees (Callable): whether one adjective can replace another one; see `agrees`.
-    street (Optional[Callable[[str, Draw], str]]): draws a street address in place of another one: the kind of street,
-        punctuation and floor stay. None: streets get no surrogate.
-    institution_names (Callable): (proper name, parts of the institution's name before it) → names that can replace it;
-        None for a proper name that is a town.
-    replace_institution (Optional[Callable]): (name, label, variant, surrogates) → surrogate. For a language whose
-        grammar needs more than replacing words; None uses the general method.
-    kind_may_be_name (bool): whether the first word of a name without a proper part is treated as one ("Station
-        Physicians").
-    towns_are_names (bool): whether a town within the name of an institution usually refers to a saint or a person;
-        only large towns then count as places.
-    not_towns (frozenset[str]): first words, folded, of names that are no towns if `towns_are_names`.
-    lower_case_names (frozenset[str]): proper names in lower case, folded: "Hospital 12 de octubre".
-    ward_names (Sequence[str]): names that replace the name of a ward next to its number; if empty, the name is kept.
+    "Folded" means in lower case and without accents.
+
+    article (Callable[[str], str]): text before a town → the article that it ends in (in lower case), if that can be
+        part of the town's name ("la" before "Coruña"), else "".
+    generic_before, generic_after (str): words before and after the name of a place ("provincia", "county") that are
+        not replaced, separated by "|".
+    prepositions, articles (str): words that can stand between `generic_before` and the name, separated by "|".
+    before_places (frozenset[str]): prepositions before a town in the name of an institution: "Hospital de Segovia".
+    after_titles (frozenset[str]): words that can follow a title within a proper name: "Marqués de Valdecilla".
+    not_acronyms (frozenset[str]): short words that no surrogate of an acronym may be, folded, because they name
+        diseases, are offensive, or mean something else.
+    acronym_vowels (Callable[[str], str]): acronym → the vowels (in capitals) that can replace its vowels.
+    acronym_keeps_last (bool): whether the last letter of an acronym is kept, because its case ending depends on it.
+    nationality_plural (Callable[[str], str]): adjective of nationality → its plural.
+    nationality_agrees (Callable): whether one adjective of nationality can replace another one; see `agrees`.
+    street (Optional[Callable[[str, Draw], str]]): (street address, source of random numbers) → another address with
+        the same kind of street, punctuation and floor. None if streets get no surrogate.
+    institution_names (Callable): (proper name within the name of an institution, parts of the institution's name
+        before it) → proper names that can replace it; None if the proper name is to be replaced like a town.
+    replace_institution (Optional[Callable]): (name, label, variant, surrogates) → surrogate of an institution, for a
+        language in which words cannot be replaced one by one. The variant is 0 for the surrogate that all mentions of
+        the name share. None uses the general method.
+    kind_may_be_name (bool): whether the first word for a kind of institution is replaced like a proper name if the
+        institution has no other name ("Station Physicians").
+    towns_are_names (bool): whether a town in the name of an institution is usually the name of a saint or a person.
+        If so, only a large town, or a town after one of `before_places`, counts as a place.
+    not_towns (frozenset[str]): first words ("san"), folded, of names that are not towns if `towns_are_names`.
+    lower_case_names (frozenset[str]): proper names that are written in lower case, folded: "Hospital 12 de octubre".
+    ward_names (Sequence[str]): names that replace the name of a numbered ward; if empty, the name is kept.
     """
 
     article: Callable[[str], str] = _no_text
@@ -133,15 +140,15 @@ class PlaceConventions:
 
 
 Exchange = Callable[[str, Sequence[str]], str]
-"""(area, all areas) → another area, a permutation by the key."""
+"""(area, all areas) → another area. The key determines a permutation, so two areas never become the same one."""
 
 
 def redraw_code(code: str, draw: Draw) -> str:
     """Replace every character of a code by another one of its kind.
 
     code (str): letters and digits.
-    draw (Draw): stream of random numbers.
-    RETURNS (str): a digit for each digit, a capital letter for each letter.
+    draw (Draw): source of random numbers.
+    RETURNS (str): random code with a digit for each digit and a capital letter for each letter.
     """
     return "".join(draw.choice(DIGITS if char in DIGITS else LETTERS) for char in code)
 
@@ -160,21 +167,25 @@ def _never(code: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PostalCodes:
-    """The postal codes of a country, or of the countries of a language.
+    """How the postal codes of a language's countries are built, so that a surrogate fits the surrogate of its town.
 
-    rewrite (Callable[[str, str, Draw, Exchange], str]): (code, area, stream, exchange) → another code. The area is the
-        first part of the code for the region that replaces its own, "" if that is not known.
-    has_area (Callable[[str], bool]): whether a code (letters and digits) begins with an area of `regions` or `towns`.
-    area_digits (int): digits of an area.
-    regions (Callable[[], Mapping[str, str]]): area → region, for codes that belong to regions.
-    region_before (Optional[re.Pattern[str]]): matches a region before a code; group 1 is its name.
+    An area is the part at the beginning of a code that shows a region or a town.
+
+    rewrite (Callable[[str, str, Draw, Exchange], str]): (code, area, source of random numbers, exchange) → another
+        code. ``area`` is the area that the new code should have, "" if none is known; ``exchange`` replaces an area
+        by another one.
+    has_area (Callable[[str], bool]): whether the area of a code (letters and digits) can be looked up in `regions` or
+        `towns`.
+    area_digits (int): number of digits of an area.
+    regions (Callable[[], Mapping[str, str]]): returns area → region, for codes that belong to regions.
+    region_before (Optional[re.Pattern[str]]): matches a region in the text before a code; group 1 is its name.
     is_small (Callable[[str], bool]): whether so few people live in an area that its code must not be released.
-    towns (Callable[[], Mapping[str, Sequence[str]]]): town → its codes, for codes that belong to towns.
-    province (Optional[re.Pattern[str]]): matches a code that begins with the number of a province (group 1), whose
-        numbers are in the table ``zip`` of places.toml.
-    local_part (Callable[[str, Draw], str]): (last three digits of a code that `province` matches, stream) → three
-        other digits.
-    in_address (Optional[re.Pattern[str]]): matches a code within a mention of a place.
+    towns (Callable[[], Mapping[str, Sequence[str]]]): returns town → its codes, for codes that belong to towns.
+    province (Optional[re.Pattern[str]]): matches a code that begins with the number of a province (group 1). The
+        numbers are in the table ``zip`` of places.toml. None if codes do not begin so.
+    local_part (Callable[[str, Draw], str]): (last three digits of a code that `province` matches, source of random
+        numbers) → three other digits.
+    in_address (Optional[re.Pattern[str]]): finds a postal code in a mention of a place that has other text, too.
     """
 
     rewrite: Callable[[str, str, Draw, Exchange], str] = _rewrite
@@ -191,10 +202,10 @@ class PostalCodes:
 
 @cache
 def place_words(lang: str) -> Mapping[str, Any]:
-    """Read ``places.toml``: regions, and the words of streets, institutions and professions.
+    """Read ``places.toml`` of a language: its regions, and word lists for streets, institutions and professions.
 
     lang (str): language code.
-    RETURNS (Mapping[str, Any]): the content of the file, empty for a language without one.
+    RETURNS (Mapping[str, Any]): the content of the file; empty if the language has no such file.
     """
     from . import get_language  # the package imports this module
 
@@ -202,13 +213,13 @@ def place_words(lang: str) -> Mapping[str, Any]:
 
 
 def listed(words: Mapping[str, Any], key: str) -> list[str]:
-    """Return the list of a table of places.toml; empty if there is none."""
+    """Return the list under a key of a table of places.toml; [] if the table has no such list."""
     found = words.get(key, [])
     return found if isinstance(found, list) else []
 
 
 def word_set(words: Mapping[str, Any], key: str) -> frozenset[str]:
-    """Return the words of a text of places.toml, folded; empty if there is none."""
+    """Return the words of a string in a table of places.toml, folded; empty if the table has no such key."""
     return _split(str(words.get(key, "")))
 
 
@@ -231,24 +242,24 @@ def read_list(lang: str, name: str) -> list[str]:
 
 
 def common_surnames(lang: str, most: int = _COMMON_NAMES) -> list[str]:
-    """Return the most frequent surnames of a language. most (int): how many."""
+    """Return the most frequent surnames of a language, at most ``most``, the most frequent first."""
     return _first_column(lang, "names/surname.csv", most)
 
 
 @cache
 def common_given_names(lang: str, sex: str) -> frozenset[str]:
-    """Return the most frequent given names of a language, folded. sex (str): "female" or "male"."""
+    """Return the most frequent given names of a language for a sex ("female" or "male"), folded."""
     return frozenset(fold(name) for name in _first_column(lang, f"names/{sex}.csv", 4 * _COMMON_NAMES))
 
 
 def invent_persons(lang: str, parts: Sequence[str], *, given: bool, surnames: int = 1) -> list[str]:
-    """Return names of persons for a street or an institution that is named after one.
+    """Combine frequent names into names of persons, to replace the person whom a street or institution is named after.
 
     lang (str): language code.
-    parts (Sequence[str]): words of the original name, whose given name decides the sex.
-    given (bool): whether the names have a given name; if not, they are surnames of one word.
-    surnames (int): number of surnames behind a given name, 1 or 2.
-    RETURNS (list[str]): names to choose from, combined from frequent given names and surnames.
+    parts (Sequence[str]): words of the original name. If the first one is a given name, it decides the sex.
+    given (bool): whether to return a given name with surnames; otherwise surnames of one word.
+    surnames (int): number of surnames after a given name, 1 or 2.
+    RETURNS (list[str]): names to choose from.
     """
     family = common_surnames(lang)
     if not given:

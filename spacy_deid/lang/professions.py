@@ -1,7 +1,8 @@
-"""Professions of a language by sector, and what a language says about replacing one by another.
+"""Lists of professions, grouped by sector so that a surrogate comes from the same sector as the original.
 
-The names are in ``synth/lists/professions.csv`` (masculine, feminine) or ``professions.txt`` (one form for both), the
-sectors in the table ``professions`` of ``places.toml``.
+The professions are in ``synth/lists/professions.csv`` (masculine, feminine) or ``professions.txt`` (one form for
+both). The sectors, such as health care, are in the table ``professions`` of ``places.toml``. What a language returns
+from `LanguageData.replace_profession` is a `ProfessionSurrogates`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +14,12 @@ from .text import fold
 
 
 class Profession(NamedTuple):
-    """A listed profession.
+    """A profession of a language's list.
 
     male (str): masculine form.
-    female (str): feminine form.
-    sector (int): number of its sector, -1 if it has none.
-    folded (str): masculine form, folded.
+    female (str): feminine form; the same as the masculine form if the language has one form for both.
+    sector (int): index of its sector in places.toml, -1 if it belongs to none.
+    folded (str): masculine form in lower case without accents.
     """
 
     male: str
@@ -28,11 +29,11 @@ class Profession(NamedTuple):
 
 
 class ProfessionSurrogates(NamedTuple):
-    """What can replace a profession.
+    """The professions that can replace the profession of a mention.
 
-    name (str): basic form of the original, folded. It is never a surrogate itself.
-    options (Sequence[str]): basic forms that can replace it.
-    inflect (Callable[[str], str]): writes an option in the gender, number and case of the original.
+    name (str): the original in its basic form, in lower case without accents. It is never chosen as the surrogate.
+    options (Sequence[str]): basic forms of the professions to choose from.
+    inflect (Callable[[str], str]): option → the same profession in the gender, number and case of the original.
     """
 
     name: str
@@ -45,8 +46,9 @@ def read_professions(lang: str, *, compounds: bool = False) -> tuple[Profession,
     """Read the professions of a language with their sectors.
 
     lang (str): language code.
-    compounds (bool): whether the words of a sector may be any part of a word, instead of its beginning.
-    RETURNS (tuple[Profession, ...]): in the order of the list; empty without a list.
+    compounds (bool): whether a profession belongs to a sector if it contains a word stem of the sector anywhere, as in
+        compounds; otherwise one of its words must begin with the stem.
+    RETURNS (tuple[Profession, ...]): the professions in the order of the list; empty if the language has no list.
     """
     rows = [line.split(",") for line in read_list(lang, "synth/lists/professions.csv")[1:]]
     rows = rows or [[line, line] for line in read_list(lang, "synth/lists/professions.txt")]
@@ -55,12 +57,12 @@ def read_professions(lang: str, *, compounds: bool = False) -> tuple[Profession,
 
 
 def same_sector(lang: str, name: str, *, compounds: bool = False) -> Sequence[Profession]:
-    """Return the professions of the same sector as a profession.
+    """Return the listed professions that belong to the same sector as a profession.
 
     lang (str): language code.
-    name (str): a profession, folded; it need not be listed.
+    name (str): the profession, in lower case without accents; it need not be listed.
     compounds (bool): as for `read_professions`.
-    RETURNS (Sequence[Profession]): all listed professions if the name belongs to no sector.
+    RETURNS (Sequence[Profession]): professions of the sector; all listed professions if the name belongs to none.
     """
     sector = _sector_of(name, _sectors(lang, compounds))
     return _by_sector(lang, compounds).get(sector, read_professions(lang, compounds=compounds))
@@ -76,7 +78,7 @@ def _by_sector(lang: str, compounds: bool) -> Mapping[int, Sequence[Profession]]
 
 
 def _sector_of(name: str, sectors: Sequence[Sequence[str]]) -> int:
-    """Return the number of the sector whose word occurs first in a folded name; -1 for none."""
+    """Return the index of the sector whose word stem occurs first in a folded name; -1 if there is none."""
     padded = f" {name}"
     found = [
         (padded.find(stem), -len(stem), number)
@@ -89,7 +91,9 @@ def _sector_of(name: str, sectors: Sequence[Sequence[str]]) -> int:
 
 @cache
 def _sectors(lang: str, compounds: bool) -> tuple[tuple[str, ...], ...]:
-    """Read the beginnings of words (or parts of compounds) of each sector; "_" in the file is a blank."""
+    """Read the word stems of each sector; without ``compounds`` they start with a blank. "_" in the file is a
+    blank.
+    """
     start = "" if compounds else " "
     lines = place_words(lang).get("professions", {}).get("sectors", [])
     return tuple(tuple(start + fold(stem.replace("_", " ")) for stem in line.split()) for line in lines)

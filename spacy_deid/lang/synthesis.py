@@ -1,4 +1,7 @@
-"""Identifiers for synthetic notes: what a maker of identifiers gets, and helpers that several languages share."""
+"""Types and helpers for the functions that invent valid identifiers for synthetic notes.
+
+The functions themselves are `LanguageData.id_makers`. They get a source of randomness and the person (`IdBearer`).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ from .identifiers import finish_iban
 
 @dataclass(frozen=True, slots=True)
 class IdBearer:
-    """The invented person that an identifier is made for.
+    """The invented person whom an identifier is made for.
 
     sex (str): "male" or "female".
     born (date): date of birth.
@@ -29,16 +32,16 @@ IdMaker = Callable[[Random, IdBearer], str]
 
 
 def draw_digits(rng: Random, count: int) -> str:
-    """Draw a number of random digits."""
+    """Return random digits, as many as ``count``."""
     return "".join(str(rng.randrange(10)) for _ in range(count))
 
 
 def make_iban(country: str, digits: int) -> IdMaker:
-    """Return a maker of the IBANs of a country (ISO 13616).
+    """Return a function that makes IBANs of a country (ISO 13616).
 
     country (str): ISO 3166 code.
-    digits (int): digits of an account number.
-    RETURNS (Callable): writes the IBAN in one piece or in groups of four.
+    digits (int): number of digits after the check digits.
+    RETURNS (Callable): makes a random IBAN, written in one piece or in groups of four.
     """
 
     def make(rng: Random, bearer: IdBearer) -> str:

@@ -1,7 +1,7 @@
-"""Text functions that languages and surrogates share: folding, tokens, and writing a surrogate as its original.
+"""Text functions for all languages: comparing spellings, splitting text, and writing a surrogate like the original.
 
-None of them knows a language. A surrogate keeps the capitals, the blanks, the line breaks and the surrounding
-punctuation of the value that it replaces.
+None of them depends on a language. They let a surrogate keep the capitals, the blanks, the line breaks and the
+surrounding punctuation of the value that it replaces.
 """
 
 import re
@@ -16,7 +16,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Draw(Protocol):
-    """A stream of random numbers. The package derives it from a key."""
+    """A source of random numbers. The package derives it from a key, so that a decision can be repeated."""
 
     def below(self, n: int, /) -> int:
         """Draw an integer from 0 to n - 1."""
@@ -27,12 +27,12 @@ class Draw(Protocol):
         ...
 
     def chance(self, share: float, /) -> bool:
-        """Draw True with a probability."""
+        """Return True with a probability of ``share`` (0 – 1)."""
         ...
 
 
 def fold(text: str) -> str:
-    """Fold case, accents and white space, so that two spellings of a value are equal.
+    """Remove differences of case, accents and white space, so that two spellings of a value can be compared.
 
     text (str): any text.
     RETURNS (str): casefolded text without accents, its words separated by single blanks.
@@ -42,7 +42,7 @@ def fold(text: str) -> str:
 
 
 class _Plain(dict[int, int | str]):
-    """Translation table that folds a character when it first occurs; folding a whole text takes five times as long."""
+    """Translation table that folds each character once and then remembers it, five times as fast as folding a text."""
 
     def __missing__(self, code: int) -> int | str:
         folded = "".join(
@@ -66,10 +66,11 @@ _LETTER = re.compile(
 
 
 def split_marks(text: str) -> tuple[str, str, str]:
-    """Split a value from the punctuation and white space around it.
+    """Split a mention into its value and the punctuation and white space around it.
 
     text (str): a mention, as written.
-    RETURNS (tuple[str, str, str]): leading marks, value, trailing marks. The final full stop of "S.A." is a mark.
+    RETURNS (tuple[str, str, str]): characters before the value, value, characters after it. The final full stop of
+        "S.A." counts as punctuation.
     """
     found = _EDGES.match(text)
     assert found is not None  # every part may be empty
@@ -77,11 +78,11 @@ def split_marks(text: str) -> tuple[str, str, str]:
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Split a value into words and numbers.
+    """Split a value into words and numbers, keeping the text between them.
 
-    text (str): as written.
-    RETURNS (list[tuple[str, str]]): (text before the word, word). Joined they give the text again; the last word is
-        empty if the text ends in something else.
+    text (str): the value as written.
+    RETURNS (list[tuple[str, str]]): (text between the previous word and this one, word or number). Joined, the pairs
+        give the text again; the last word is "" if the text ends in something else.
     """
     out, end = [], 0
     for found in _TOKEN.finditer(text):
@@ -98,12 +99,12 @@ def capitalize(text: str) -> str:
 def match_style(value: str, like: str, *, noun: bool = False) -> str:
     """Write a surrogate with the capitals and the white space of the original.
 
-    value (str): surrogate in its usual capitals.
-    like (str): the original.
-    noun (bool): whether both are common nouns. The surrogate then keeps its own capitals where the original is in
-        lower case ("IT consultant").
-    RETURNS (str): in capitals, in lower case or with an initial capital as the original; line breaks and wide blanks
-        of the original are kept.
+    value (str): surrogate, in its usual capitals.
+    like (str): the original, as written.
+    noun (bool): whether both are common nouns. If the original is then in lower case, the surrogate keeps its own
+        capitals ("IT consultant").
+    RETURNS (str): the surrogate in capitals, in lower case or with an initial capital, like the original, and with
+        the original's line breaks and wide blanks.
     """
     letters = [c for c in like if c.isalpha()]
     if len(letters) > 1 and all(c == c.upper() for c in letters):
@@ -116,7 +117,7 @@ def match_style(value: str, like: str, *, noun: bool = False) -> str:
 
 
 def _copy_blanks(value: str, blanks: Sequence[str]) -> str:
-    """Replace the blanks of a surrogate by those of the original, and append the line breaks that are left."""
+    """Replace the blanks of a surrogate by those of the original, and append line breaks for which it has no blank."""
     if all(blank == " " for blank in blanks):
         return value
     words = _BLANKS.split(value)
@@ -126,11 +127,11 @@ def _copy_blanks(value: str, blanks: Sequence[str]) -> str:
 
 
 def redraw(text: str, draw: Draw, *, letters: str = string.ascii_uppercase[:8]) -> str:
-    """Draw the numbers and the single letters of a text anew: "12B, 3.º izq" becomes "47D, 5.º izq".
+    """Replace the numbers and the single letters of a text by random ones: "12B, 3.º izq" becomes "47D, 5.º izq".
 
-    text (str): as written.
-    draw (Draw): stream of random numbers; digits are drawn before letters.
-    letters (str): letters that a single letter may become.
+    text (str): the text as written.
+    draw (Draw): source of random numbers; all numbers are drawn before the letters.
+    letters (str): capital letters that can replace a single letter.
     RETURNS (str): text of the same length. A number keeps its first digit if that is 0, and does not start with 0
         otherwise.
     """

@@ -1,8 +1,8 @@
-"""Decoding: convert tag scores to spans with calibrated probabilities, at an operating point.
+"""Decoding converts the tag scores of the network to spans with calibrated probabilities, at an operating point.
 
 The scores of a note are reduced once (`read_posteriors`); spans can then be chosen at any number of operating points
-(`choose_spans`), so a sweep over thresholds costs little more than one pass. An operating point is a set of
-thresholds: probabilities from which on a token counts as PHI. Probabilities are calibrated by a logistic curve over
+(`choose_spans`), so trying many thresholds costs little more than one. An operating point is a set of thresholds:
+probabilities from which on a token counts as PHI. Probabilities are calibrated by a logistic curve over
 the log-odds of the raw score (Platt 1999).
 """
 
@@ -37,7 +37,7 @@ class Calibration:
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -30, 30))))
 
     def inverse(self, prob: float) -> float:
-        """Return the raw probability that is calibrated to a given one.
+        """Return the raw probability that this curve calibrates to a given one.
 
         prob (float): calibrated probability.
         RETURNS (float): raw probability.
@@ -53,12 +53,16 @@ def _logit(probs: np.ndarray) -> np.ndarray:
 
 
 def fit_calibration(probs: np.ndarray, hits: np.ndarray, steps: int = 50) -> tuple[Calibration, dict[str, float]]:
-    """Fit a calibration curve by Newton's method, with a small ridge penalty towards no change.
+    """Fit a calibration curve to the outcomes of predictions, by Newton's method.
 
-    probs (ndarray): raw probabilities, shape (n,).
+    A small ridge penalty pulls the curve towards no change, so that few predictions do not distort it.
+
+    probs (ndarray): raw probabilities of the predictions, shape (n,).
     hits (ndarray): whether each prediction was right, shape (n,).
     steps (int): number of Newton steps.
-    RETURNS (tuple): the calibration, and "scale", "shift", "number", "ece_before", "ece_after".
+    RETURNS (tuple): the curve, and a report with its "scale" and "shift", the "number" of predictions, and the
+        expected
+        calibration error before ("ece_before") and after it ("ece_after").
     """
     x = np.stack([_logit(probs), np.ones(len(probs))], axis=1)
     y = np.asarray(hits, dtype=np.float64)
@@ -84,7 +88,8 @@ def expected_calibration_error(probs: np.ndarray, hits: np.ndarray, bins: int = 
     """Compute the mean gap between probability and accuracy over bins of equal size (Naeini, Cooper and Hauskrecht
     2015).
 
-    probs, hits (ndarray): shape (n,).
+    probs (ndarray): probabilities of the predictions, shape (n,).
+    hits (ndarray): whether each prediction was right, shape (n,).
     bins (int): number of bins.
     RETURNS (float): 0 (perfect) to 1; 0 for empty input.
     """
@@ -99,9 +104,9 @@ _CUSTOM = "custom"
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """Thresholds: calibrated probabilities from which on a token counts as PHI.
+    """A set of thresholds: calibrated probabilities from which on a token counts as PHI.
 
-    default (float): threshold of labels without their own.
+    default (float): threshold of the labels that have none of their own.
     labels (Mapping[str, float]): canonical label → threshold.
     name (str): "balanced", "high_recall", …; "custom" if the thresholds were given as numbers.
     """
@@ -119,7 +124,7 @@ class OperatingPoint:
         return [self.labels.get(label, self.default) for label in labels]
 
     def receipt(self) -> dict[str, Any]:
-        """Return the operating point as plain values, for reports.
+        """Return the operating point as values that JSON can represent, which span groups record.
 
         RETURNS (dict[str, Any]): "operating_point" and "thresholds".
         """
@@ -132,7 +137,7 @@ def make_point(threshold: float | Mapping[str, float], component: str) -> Operat
 
     threshold (Union[float, Mapping[str, float]]): one threshold for all labels, or ``{"default": …, "LABEL": …}``.
     component (str): name of the component, for error messages.
-    RETURNS (OperatingPoint): the point, with the name "custom".
+    RETURNS (OperatingPoint): an operating point with these thresholds and the name "custom".
     RAISES: ConfigError for a threshold that is not between 0 and 1 (D200), or without a default (D340).
     """
     values = dict(threshold) if isinstance(threshold, Mapping) else {"default": threshold}
@@ -144,9 +149,10 @@ def make_point(threshold: float | Mapping[str, float], component: str) -> Operat
 
 
 def named_points(cfg: Mapping[str, Any], component: str) -> dict[str, OperatingPoint]:
-    """Read the operating points that a component was calibrated to.
+    """Read all operating points that `spacy-deid calibrate` added to a component.
 
-    cfg (Mapping[str, Any]): settings of the component: ``{"points": {name: {"default", "labels", "figures"}}}``.
+    cfg (Mapping[str, Any]): settings of the component; ``cfg["points"]`` contains the record of each point by name, as
+        for `read_point`.
     component (str): name of the component, for error messages.
     RETURNS (dict[str, OperatingPoint]): name → operating point.
     RAISES: ConfigError (D200) for a threshold that is not between 0 and 1.
@@ -155,11 +161,12 @@ def named_points(cfg: Mapping[str, Any], component: str) -> dict[str, OperatingP
 
 
 def read_point(name: str, record: Mapping[str, Any], component: str) -> OperatingPoint:
-    """Read an operating point that a component was calibrated to.
+    """Read an operating point from the settings of a component.
 
-    name (str): its name. record (Mapping[str, Any]): "default" and "labels", the thresholds.
+    name (str): name of the point.
+    record (Mapping[str, Any]): "default", a threshold, and "labels", canonical label → threshold.
     component (str): name of the component, for error messages.
-    RETURNS (OperatingPoint): the thresholds.
+    RETURNS (OperatingPoint): the operating point.
     RAISES: ConfigError (D200) for a threshold that is not between 0 and 1.
     """
     values = {"default": record["default"], **record.get("labels", {})}
@@ -187,10 +194,12 @@ _GROUP = 32
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """What the model predicts for one sequence, independent of the operating point.
+    """The predictions for one note, from which spans can be chosen at any operating point.
 
-    spans (list): spans of the best legal path, each with the lowest raw P(not O) of its tokens.
-    phi (ndarray): raw P(not O) of each token over the legal paths, float32, shape (tokens,).
+    A path is a sequence of tags, one per token; raw means before calibration.
+
+    spans (list): spans of the most probable legal path, each with the lowest `phi` of its tokens.
+    phi (ndarray): raw probability of each token to be PHI of any label, float32, shape (tokens,).
     labels (ndarray): index of the most probable label of each token given that it is PHI, shape (tokens,).
     """
 
@@ -202,7 +211,7 @@ class Posterior:
 def decode_spans(
     emissions: Sequence[np.ndarray], threshold: float | Sequence[float], tokens: Calibration, spans: Calibration
 ) -> list[Decoded]:
-    """Find the spans of each sequence: `read_posteriors` followed by `choose_spans`.
+    """Find the spans in notes at one operating point: `read_posteriors` followed by `choose_spans`.
 
     emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags).
     threshold (Union[float, Sequence[float]]): see `choose_spans`.
@@ -217,16 +226,15 @@ def choose_spans(
 ) -> Decoded:
     """Choose the spans at an operating point.
 
-    The best legal path gives spans with correct edges. A threshold up to 0.5 adds every uncovered token whose
-    probability of being PHI reaches it, joined to runs of one label. A threshold above 0.5 removes spans with a lower
-    probability. So one number moves the operating point while spans keep their edges. Lowering a threshold never
-    uncovers a token.
+    The spans of the best legal path are the start, because their edges are reliable. A threshold up to 0.5 adds every
+    uncovered token whose probability of being PHI reaches it, joined to runs of one label. A threshold above 0.5
+    removes spans with a lower probability. Lowering a threshold never uncovers a token.
 
-    posterior (Posterior): the predictions.
+    posterior (Posterior): the predictions for one note.
     threshold (Union[float, Sequence[float]]): calibrated probability of being PHI, 0 to 1; one for all labels, or one
         per label index. An uncovered token uses the threshold of its most probable label.
-    tokens (Calibration): calibration of P(not O) of a token, used with the threshold.
-    spans (Calibration): calibration of the lowest P(not O) in a span, used for the scores.
+    tokens (Calibration): calibration of the probability that a token is PHI, which thresholds are compared with.
+    spans (Calibration): calibration of the lowest such probability in a span, which becomes its score.
     RETURNS (Decoded): spans in the order of the text, each with its calibrated probability.
     """
     if not len(posterior.phi):
@@ -253,7 +261,7 @@ def _raw_thresholds(threshold: float | tuple[float, ...], tokens: Calibration) -
 
 
 def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:
-    """Compute the best path and the probabilities of each sequence.
+    """Compute the predictions for notes from their tag scores.
 
     emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags).
     RETURNS (list[Posterior]): one per sequence.
@@ -263,13 +271,12 @@ def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:
 
 
 def read_stretches(lengths: Sequence[int], stretches: Iterable[tuple[int, np.ndarray]]) -> list[Posterior]:
-    """Compute the best path and the probabilities of sequences whose scores arrive in parts, so that they are never
-    all in memory.
+    """Compute the predictions for notes whose tag scores arrive in parts, so that the scores are never all in memory.
 
-    lengths (Sequence[int]): number of tokens of each sequence.
-    stretches (Iterable[tuple[int, ndarray]]): sequence index and tag scores of its next tokens, shape (tokens, tags).
-        Sequences arrive one after another; an empty one may be missing.
-    RETURNS (list[Posterior]): one per sequence, equal to `read_posteriors` of the complete scores.
+    lengths (Sequence[int]): number of tokens of each note.
+    stretches (Iterable[tuple[int, ndarray]]): index of a note and tag scores of its next tokens, shape (tokens, tags).
+        The notes arrive one after another; an empty one may be missing.
+    RETURNS (list[Posterior]): one per note, equal to `read_posteriors` of the complete scores.
     RAISES: NotDeidentified (D247) if the scores are NaN or infinite.
     """
     spans: list[Decoded] = [[] for _ in lengths]
@@ -289,7 +296,7 @@ def read_stretches(lengths: Sequence[int], stretches: Iterable[tuple[int, np.nda
 
 
 def _decode_pieces(pieces: Iterable[_Piece]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
-    """Yield sequence index, offset in the sequence, best path and label probabilities of each piece."""
+    """Decode pieces of notes in batches; yield note index, offset in the note, best path and label probabilities."""
     remaining = iter(pieces)
     while batch := list(islice(remaining, _BATCH)):
         decoded: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -306,10 +313,10 @@ def _decode_pieces(pieces: Iterable[_Piece]) -> Iterator[tuple[int, int, np.ndar
 
 
 def _cut_pieces(stretches: Iterable[tuple[int, np.ndarray]]) -> Iterator[_Piece]:
-    """Split long sequences: within each piece length, after the token that is most certainly outside an entity.
+    """Cut long notes into pieces of at most `_PIECE` tokens, which keeps time and memory linear in their length.
 
-    This keeps time and memory linear in the length of a note. Both sides of the cut end legally, as the best path does
-    there anyway. How the scores were divided into parts makes no difference.
+    A cut is made after the token that is most certainly outside an entity, so it does not change the best path. How
+    the scores were divided into parts makes no difference.
     """
     owner, offset, rest = -1, 0, np.zeros((0, 1), dtype=np.float32)
     for i, emission in stretches:
@@ -329,7 +336,7 @@ def _cut_pieces(stretches: Iterable[tuple[int, np.ndarray]]) -> Iterator[_Piece]
 
 
 def _runs(tokens: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> Decoded:
-    """Join neighbouring tokens with the same label."""
+    """Join neighbouring tokens with the same label to spans, each with the lowest probability of its tokens."""
     breaks = np.flatnonzero((np.diff(tokens) != 1) | (np.diff(labels) != 0)) + 1
     runs = []
     for part, label in zip(np.split(tokens, breaks), np.split(labels, breaks), strict=True):

@@ -1,4 +1,4 @@
-"""Scores of a trained committee on the CPU, with the first layer computed once per word form.
+"""Fast prediction of tag scores on the CPU, for the networks of `tagger.build_note_tok2vec` and committees of them.
 
 The first layer of a network is linear in the embeddings of the features: its output for a token is the sum of one
 vector per feature. Most features depend only on the word form or the field, and the others have few values.
@@ -30,7 +30,11 @@ _KEYS = {"key": 0, "long_key": 1, "memory": 0}  # features of fields → column 
 
 
 def can_predict(model: Model[Any, Any]) -> bool:
-    """Return whether `Predictor` supports a model: all members use a `build_note_tok2vec`, on the CPU."""
+    """Return whether `Predictor` supports a model: each network is based on a `build_note_tok2vec`, on the CPU.
+
+    model (Model): a tag scorer, or a committee of tag scorers.
+    RETURNS (bool): whether it is supported.
+    """
     members = model.layers if model.name == "committee" else [model]
     extracts = [[node for node in member.walk() if node.name == "note_features"] for member in members]
     return all(len(found) == 1 and isinstance(found[0].ops, NumpyOps) for found in extracts)
@@ -38,7 +42,11 @@ def can_predict(model: Model[Any, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Part of a note: its index in the batch, and a range of its dense tokens."""
+    """A part of a note.
+
+    note (int): index of the note.
+    start, stop (int): range of its dense tokens (see `features.dense_tokens`), end exclusive.
+    """
 
     note: int
     start: int
@@ -70,7 +78,7 @@ class Predictor:
         self._lock = Lock()
 
     def __call__(self, docs: Sequence[Doc]) -> Iterator[tuple[int, np.ndarray]]:
-        """Score the dense tokens of notes; see `features.dense_tokens`.
+        """Compute the tag scores of the dense tokens of notes; see `features.dense_tokens`.
 
         docs (Sequence[Doc]): the notes; an empty note has no scores.
         YIELDS (tuple[int, ndarray]): index of a note, and the unnormalized scores of its next dense tokens, float32 of
@@ -95,8 +103,8 @@ class Predictor:
         """Divide notes into batches of at most `size` dense tokens: several whole notes, or a part of a long one.
 
         docs (Sequence[Doc]): the notes.
-        YIELDS (tuple[list, list]): stretches, and one `NoteView` per lexicon. A view contains the notes of its batch
-            one after another, or the whole of a long note.
+        YIELDS (tuple[list, list]): the parts of notes in a batch, and their features: one `NoteView` for each lexicon
+            that the networks use. A view contains the notes of the batch one after another, or all of a long note.
         """
         whole: list[int] = []
         for i, doc in enumerate(docs):
@@ -112,7 +120,7 @@ class Predictor:
         yield from self._read_whole(docs, whole)
 
     def _read_whole(self, docs: Sequence[Doc], chosen: list[int]) -> Iterator[tuple[list[Stretch], list[NoteView]]]:
-        """Yield one batch of whole notes, or none if there is nothing in them."""
+        """Yield one batch of whole notes, or nothing if they have no dense tokens."""
         views = [group.features.read([docs[i] for i in chosen]) for group in self._groups if chosen]
         if views and len(views[0]):
             lengths = np.bincount(views[0].note, minlength=len(chosen)).tolist()
@@ -120,11 +128,10 @@ class Predictor:
 
 
 class _Group:
-    """Networks with the same lexicon, whose first layers are computed together: *sums* are the inputs of their maxout
-    units, side by side.
+    """Networks with the same lexicon, whose first layers are computed together from the same features.
 
-    The sums of a token are those of its word form, of its field, and of features with few values, which are numbered.
-    Each is computed when it is first used and kept in a table.
+    *Sums* are the inputs of the maxout units of all networks, side by side. Those of a token are added up from vectors
+    of its word form, of its field, and of features with few values; each vector is computed once and kept in a table.
     """
 
     def __init__(self, lexicon: bytes, networks: list["_Network"]) -> None:
@@ -138,7 +145,7 @@ class _Group:
         self._clear()
 
     def _clear(self) -> None:
-        """Make empty tables."""
+        """Empty the tables of vectors."""
         self._by_form, self._forms = _Vectors(len(self._bias)), self.features.forms
         self._by_case, self._by_line, self._by_place = (_Vectors(len(self._bias)) for _ in range(3))
         self._by_key, self._key_numbers = {name: _Vectors(len(self._bias)) for name in _KEYS}, dict[int, int]()
@@ -153,13 +160,13 @@ class _Group:
         self._clear()
 
     def _parts(self) -> Iterator[tuple["_Network", int, int]]:
-        """Yield each network and its columns in the sums."""
+        """Yield each network with the range of its columns in the sums: (network, first, end)."""
         return zip(self.networks, self.edges, self.edges[1:], strict=False)
 
     def score(self, view: NoteView, start: int, stop: int) -> np.ndarray:
         """Return the scores of a range of tokens, summed over the networks; shape (stop - start, tags).
 
-        Notes are separated by as many blanks as the networks see, which is how they are separated in training.
+        Between notes there are as many blank rows as the networks see neighbours, as in training.
         """
         low, high = max(0, start - self.reach), min(len(view), stop + self.reach)
         note = view.note[low:high]
@@ -175,7 +182,7 @@ class _Group:
         return np.asarray(scores[rows[start - low : stop - low]])
 
     def _embed(self, view: NoteView, start: int, stop: int) -> np.ndarray:
-        """Return the sums of the first layers for a range of tokens."""
+        """Return the sums, the inputs of the first maxout units, for a range of tokens; shape (stop - start, sums)."""
         if view.forms is not self._forms:  # the table of forms was replaced
             self._by_form, self._forms = _Vectors(len(self._bias)), view.forms
         part = slice(start, stop)
@@ -192,12 +199,12 @@ class _Group:
         return out
 
     def _project_place(self, numbers: np.ndarray) -> np.ndarray:
-        """Compute what the place in the field and the number of repetitions add, for 4 * place + repetitions - 1."""
+        """Compute what place in the field and repetitions add to the sums, numbered 4 * place + repetitions - 1."""
         hashes = np.stack([PLACE_HASHES[numbers // 4], (numbers % 4 + 1).astype(np.uint64)], axis=1)
         return self._project(["field_place", "repeats"], hashes)
 
     def _embed_keys(self, view: NoteView, names: tuple[str, ...], field: np.ndarray) -> np.ndarray:
-        """Return what the keys of the fields of tokens add; shape (tokens, sums)."""
+        """Return what the keys of tokens' fields ("Name" in "Name: Ana") add to the sums; shape (tokens, sums)."""
         used, where = np.unique(field, return_inverse=True)
         numbers = self._key_numbers
         if len(numbers) > CACHE_SIZE:
@@ -212,12 +219,12 @@ class _Group:
         return sums[where]
 
     def _project_keys(self, name: str, keys: dict[int, int], numbers: np.ndarray) -> np.ndarray:
-        """Compute what numbered keys add to the sums."""
+        """Compute what field keys, given by number, add to the sums."""
         hashes = np.asarray([keys[number] for number in numbers.tolist()], dtype=np.uint64)
         return self._project([name], hashes[:, None])
 
     def _project(self, names: Sequence[str], values: np.ndarray) -> np.ndarray:
-        """Compute what features add to the first layers: (n, features) → (n, sums)."""
+        """Compute what hashed features add to the sums of all networks: shape (n, features) → (n, sums)."""
         return np.concatenate([network.project(names, values) for network in self.networks], axis=1)
 
 
@@ -235,8 +242,8 @@ class _Vectors:
     def rows(self, numbers: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the vectors of numbers, shape (numbers, width).
 
-        numbers (ndarray): from 0, any integer type, at least one.
-        compute (Callable): distinct numbers that are new → their vectors.
+        numbers (ndarray): numbers from 0, of any integer type; at least one.
+        compute (Callable): computes the vectors of distinct numbers that are not in the table yet.
         """
         top = int(numbers.max()) + 1
         if top > len(self._slots):
@@ -260,9 +267,10 @@ class _Vectors:
 
 
 class _Layer:
-    """A maxout layer with layer normalization, with the weights of the first pieces of all units first.
+    """The parameters of a maxout layer with layer normalization, arranged for fast prediction.
 
-    weights (ndarray): shape (inputs, pieces * width). bias (ndarray): shape (pieces * width,).
+    weights (ndarray): shape (inputs, pieces * width); the first pieces of all units come first.
+    bias (ndarray): shape (pieces * width,).
     """
 
     def __init__(self, maxout: Model[Any, Any], norm: Model[Any, Any]) -> None:
@@ -273,7 +281,7 @@ class _Layer:
         self._mean = np.full((len(self.scale), 1), 1 / len(self.scale), dtype=np.float32)
 
     def activate(self, sums: np.ndarray) -> np.ndarray:
-        """Return the normalized largest piece of each unit; shape (rows, pieces * width) → (rows, width)."""
+        """Take the largest piece of each unit and normalize the row; shape (rows, pieces * width) → (rows, width)."""
         width = len(self.scale)
         pieces = [sums[:, first : first + width] for first in range(0, sums.shape[1], width)]
         out: np.ndarray = np.maximum(pieces[0], pieces[-1])
@@ -288,9 +296,9 @@ class _Layer:
 
 
 class _Network:
-    """The parameters of one network.
+    """One network: its parameters, copied from a thinc model, and the computation of its scores.
 
-    reach (int): number of neighbours on each side that change the scores of a token.
+    reach (int): number of neighbours on each side that influence the scores of a token.
     """
 
     def __init__(self, scorer: Model[Any, Any]) -> None:
@@ -316,8 +324,9 @@ class _Network:
     def project(self, names: Sequence[str], values: np.ndarray) -> np.ndarray:
         """Compute what features add to the sums of the first layer; features without a table add nothing.
 
-        names (Sequence[str]): the features. values (ndarray): their hashes, uint64, shape (n, features).
-        RETURNS (ndarray): shape (n, pieces * width).
+        names (Sequence[str]): names of the features.
+        values (ndarray): their hashes, uint64, shape (n, features).
+        RETURNS (ndarray): float32, shape (n, pieces * width).
         """
         sums = np.zeros((len(values), len(self.mix.bias)), dtype=np.float32)
         for name, column in zip(names, values.T, strict=True):
@@ -328,7 +337,7 @@ class _Network:
         return sums
 
     def score(self, hidden: np.ndarray) -> np.ndarray:
-        """Compute the scores from the outputs of the first layer; shape (rows, width) → (rows, tags)."""
+        """Compute the tag scores from the outputs of the first layer; shape (rows, width) → (rows, tags)."""
         window, width, most = self.window, self.width, min(len(hidden), _BLOCK + 2 * self.reach)
         scores = np.empty((len(hidden), len(self.bias)), dtype=np.float32)
         padded = np.empty((most + 2 * window, width), dtype=np.float32)
@@ -353,5 +362,5 @@ class _Network:
 
 
 def _copy(node: Model[Any, Any], name: str) -> np.ndarray:
-    """Return a copy of a parameter."""
+    """Return a copy of a named parameter of a thinc model."""
     return np.array(node.get_param(name))

@@ -20,14 +20,15 @@ _FILES = {".csv", ".jsonl", ".parquet"}
 def open_source(where: str, *, table: str = "", query: str = "", encoding: str = "utf-8") -> NoteSource:
     """Open a table of notes.
 
-    where (str): a .csv, .jsonl or .parquet file, or a folder of files of one of these types; a .duckdb, .db or .sqlite
-        file; a database URL in SQLAlchemy's syntax; or "env:NAME" to read any of these from an environment variable,
-        which keeps a password off the command line.
+    where (str): the location of the table: a .csv, .jsonl or .parquet file, or a folder of files of one of these
+        types; a .duckdb, .db or .sqlite file; a database URL in SQLAlchemy's syntax; or "env:NAME" to read any of
+        these from an environment variable, which keeps a password off the command line.
     table (str): "table" or "schema.table"; required for databases, unless there is a query.
-    query (str): a SELECT statement for a database.
+    query (str): a SELECT statement to read instead of a table of a database.
     encoding (str): encoding of CSV and JSONL files.
-    RETURNS (NoteSource): the table.
-    RAISES: InputError (D740, D748, D749) if the table cannot be opened.
+    RETURNS (NoteSource): the opened table; close it with `close`.
+    RAISES: InputError if the location is not a supported source or cannot be read (D740), the database returns an
+        error (D748), or a package is not installed (D749).
     """
     if where.startswith("env:"):
         where = _variable(where)
@@ -47,7 +48,7 @@ def open_source(where: str, *, table: str = "", query: str = "", encoding: str =
 
 
 def _variable(where: str) -> str:
-    """Read the location from an environment variable ("env:NAME")."""
+    """Return the value of the environment variable in "env:NAME". RAISES: InputError (D740) if it is not set."""
     value = os.environ.get(where.removeprefix("env:"), "")
     if not value:
         raise InputError(Errors.D740.format(source=where, reason="the environment variable is not set"))
@@ -55,7 +56,7 @@ def _variable(where: str) -> str:
 
 
 def _with_table(connector: SqlConnector | DuckConnector, table: str, query: str) -> NoteSource:
-    """Make the source, and close the connection if the table does not exist."""
+    """Return the source for a table or query of a database. The connection is closed if that fails."""
     if not table and not query:
         connector.close()
         raise InputError(
@@ -71,7 +72,7 @@ def _with_table(connector: SqlConnector | DuckConnector, table: str, query: str)
 
 
 def _find(path: Path) -> tuple[list[Path], str]:
-    """List the files of a table in order, with their common suffix."""
+    """Return the files of a table, sorted by name, and their common suffix. RAISES: InputError (D740)."""
     if path.is_dir():
         files = sorted(f for f in path.iterdir() if f.suffix.lower() in _FILES and not f.name.startswith("."))
         if len({file.suffix.lower() for file in files}) != 1:

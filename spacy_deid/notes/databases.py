@@ -1,7 +1,8 @@
-"""Tables of notes in databases: SQLAlchemy for servers and SQLite, duckdb for DuckDB files.
+"""Read tables of notes from databases: through SQLAlchemy from servers and SQLite files, through duckdb from DuckDB
+files.
 
-Statements contain only names of columns and the keys of requested notes. Error messages of the database are not passed
-on, because they quote the statement, including the keys, or values.
+Statements contain only names of tables and columns, the user's query, and the ids of requested notes as parameters.
+Errors give the type of a database error but not its message, which quotes the statement with the ids, or values.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,11 @@ _KEYS = 500  # keys per statement; SQLite allows 999 values
 
 
 def is_missing_sqlite_file(url: Any) -> bool:
-    """Check whether a URL names a SQLite file that does not exist. SQLite would create an empty one.
+    """Check whether a URL names a SQLite file that does not exist. On connection, SQLite would create an empty one.
 
-    url (sqlalchemy.URL): the URL.
+    url (sqlalchemy.URL): the parsed URL of a database.
     RETURNS (bool): True if the file does not exist; False for other databases, databases in memory, and "file:" URLs
-        with
-        a mode.
+        with a mode, such as "mode=ro".
     """
     name = url.database or ":memory:"
     if url.get_backend_name() != "sqlite" or name == ":memory:":
@@ -32,12 +32,15 @@ def is_missing_sqlite_file(url: Any) -> bool:
 
 
 class _Connector(Protocol):
-    """The operations in which the two libraries differ."""
+    """The interface that `SqlSource` needs of a connection; SQLAlchemy and duckdb differ in these operations.
+
+    name (str): name of the source in error messages.
+    """
 
     name: str
 
     def quote(self, name: str) -> str:
-        """Quote an identifier."""
+        """Return the name of a table or column, quoted for a statement."""
 
     def marks(self, count: int) -> str:
         """Return the placeholders for a number of values, separated by commas."""
@@ -53,13 +56,12 @@ class _Connector(Protocol):
 
 
 class SqlConnector:
-    """A connection through SQLAlchemy, read-only if the database supports it.
+    """A connection to a database through SQLAlchemy. It is set to read-only on PostgreSQL.
 
     url (str): URL in SQLAlchemy's syntax.
-    name (str): name of the source in errors; by default the URL without user and password.
-    RAISES: InputError if SQLAlchemy or a driver is not installed (D749), the URL is invalid (D740) or the connection
-        fails
-        (D748).
+    name (str): name of the source in errors; "" for the URL without user and password.
+    RAISES: InputError if SQLAlchemy or the driver is not installed (D749), the URL is invalid or its SQLite file does
+        not exist (D740), or the connection fails (D748).
     """
 
     def __init__(self, url: str, name: str = "") -> None:
@@ -85,7 +87,7 @@ class SqlConnector:
 
     @staticmethod
     def _options(backend: str) -> dict[str, Any]:
-        """Connection options: stream results, and read all passes from one snapshot if the database supports it."""
+        """Return connection options: results are streamed; on PostgreSQL, all queries read the same snapshot."""
         options: dict[str, Any] = {"stream_results": True, "max_row_buffer": _BATCH}
         if backend == "postgresql":
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -119,7 +121,7 @@ class SqlConnector:
             raise self._withheld(error) from None
 
     def _withheld(self, error: Exception) -> InputError:
-        """Make an error that names the type of a database error without its message."""
+        """Return an error (D748) that names the type of a database error but not its message."""
         kind = type(getattr(error, "orig", None) or error).__name__
         return InputError(Errors.D748.format(source=self.name, kind=kind))
 
@@ -132,7 +134,7 @@ class SqlConnector:
 class DuckConnector:
     """A read-only connection to a DuckDB file.
 
-    path (Path): the file.
+    path (Path): the DuckDB file.
     RAISES: InputError if duckdb is not installed (D749) or the file cannot be opened (D748).
     """
 
@@ -177,12 +179,12 @@ class DuckConnector:
 
 
 class SqlSource:
-    """A table or view of a database.
+    """A table of notes in a database: a table, a view or the result of a query.
 
-    connector (_Connector): the connection.
-    table (str): "table" or "schema.table".
-    query (str): a SELECT statement to use instead of a table.
-    RAISES: InputError (D748) if the table does not exist.
+    connector (_Connector): the connection; `close` closes it.
+    table (str): "table" or "schema.table"; ignored if there is a query.
+    query (str): a SELECT statement to read instead of a table; "" to read the table.
+    RAISES: InputError (D748) if the table does not exist or the query is invalid.
     """
 
     def __init__(self, connector: _Connector, table: str, query: str = "") -> None:
@@ -196,11 +198,11 @@ class SqlSource:
         return self._connector.stream(f"SELECT {', '.join(map(self._connector.quote, columns))} FROM {self._table}")
 
     def cut(self, column: str, size: int) -> Iterator[Any]:
-        """Cut the table into ranges of ids, in the order of the database.
+        """Divide the table into ranges of ids, so that `scan_range` can read one part after the other.
 
-        column (str): column with ids. Null ids are in no range.
-        size (int): number of rows per range. Rows with the same id are in one range.
-        YIELDS: the last id of each range.
+        column (str): column with ids, which are sorted by the database. Rows without an id are in no range.
+        size (int): minimum number of rows per range, except for the last. Rows with the same id are in one range.
+        YIELDS (Any): the last id of each range, in ascending order.
         """
         name = self._connector.quote(column)
         statement = f"SELECT {name} FROM {self._table} WHERE {name} IS NOT NULL ORDER BY {name}"
@@ -214,13 +216,13 @@ class SqlSource:
             yield last
 
     def scan_range(self, columns: Sequence[str], column: str, low: Any, high: Any) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a range of ids, in order of the ids.
+        """Read the rows of one range of ids, in ascending order of the ids.
 
         columns (Sequence[str]): the columns to read.
         column (str): column with the ids.
-        low, high (Any): the range begins after `low` (None: with the first id) and ends with `high`. If `high` is
-            None, the rows without an id.
-        YIELDS (tuple): the values of a row.
+        low (Any): the range begins with the first id after this one; None to begin with the first id of the table.
+        high (Any): the last id of the range; None to read the rows without an id instead of a range.
+        YIELDS (tuple): the values of the columns for a row.
         """
         name = self._connector.quote(column)
         values = [value for value in (low, high) if value is not None] if high is not None else []

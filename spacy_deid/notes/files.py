@@ -1,4 +1,4 @@
-"""Tables of notes in CSV, JSONL and Parquet files, and folders of text files with an index table.
+"""Read tables of notes from CSV, JSONL and Parquet files, and from folders of text files with an index table.
 
 Rows are numbered from 1 over all files; headers and blank lines do not count.
 """
@@ -19,11 +19,11 @@ from .source import Columns, NoteKey, NoteSource, as_id, require_columns
 
 
 class _Files:
-    """Base of CSV and JSONL tables: the files are read one after the other, each row as a mapping.
+    """Base class of CSV and JSONL tables. It reads the files one after the other as one table.
 
-    path (Path): the file or folder that the user named.
-    files (Sequence[Path]): the files, in order.
-    encoding (str): their encoding.
+    path (Path): the file or folder that the user named; shown in errors.
+    files (Sequence[Path]): the files of the table, in the order in which they are read.
+    encoding (str): the encoding of the files.
     """
 
     def __init__(self, path: Path, files: Sequence[Path], encoding: str) -> None:
@@ -35,15 +35,15 @@ class _Files:
         self.columns: Sequence[str] = self._head()
 
     def _head(self) -> list[str]:
-        """Read the names of the columns."""
+        """Return the names of the columns. Called once, when the table is opened."""
         raise NotImplementedError
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of one file."""
+        """Yield the rows of one file, each as a mapping from column to value."""
         raise NotImplementedError
 
     def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Yield all rows with their numbers."""
+        """Yield the rows of all files with their numbers, which continue from file to file."""
         row = 0
         for file in self._files:
             try:
@@ -74,12 +74,12 @@ class _Files:
         """See `NoteSource.close`. Files are closed after each pass, so there is nothing to do."""
 
     def _not_text(self, where: str = "") -> str:
-        """Describe a decoding error."""
+        """Return the message of a decoding error."""
         return f"not valid {self._named}{where}. Set the encoding with --encoding"
 
     @staticmethod
     def _broken(file: Path, reason: str) -> InputError:
-        """Make the error for a file that cannot be read."""
+        """Return the error (D740) for a file that cannot be read."""
         return InputError(Errors.D740.format(source=file, reason=reason))
 
 
@@ -91,7 +91,7 @@ class CsvSource(_Files):
     """
 
     def _head(self) -> list[str]:
-        """Read the header, which must be the same in all files."""
+        """Return the header. RAISES: InputError (D740) if it is not the same in all files or cannot be read."""
         heads = []
         for file in self._files:
             try:
@@ -110,7 +110,7 @@ class CsvSource(_Files):
         return heads[0]
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of one file."""
+        """Yield the rows of one file as mappings from column to cell; None for an empty cell."""
         with file.open(encoding=self._encoding, newline="") as stream, long_cells():
             reader = csv.reader(stream, strict=True)
             next(reader, None)
@@ -135,7 +135,7 @@ class JsonlSource(_Files):
     """
 
     def _head(self) -> list[str]:
-        """Collect the keys of the first row of each file."""
+        """Return the keys of the first row of each file, each once."""
         self.columns = []
         keys: dict[str, None] = {}
         for file in self._files:
@@ -148,7 +148,7 @@ class JsonlSource(_Files):
         return list(keys)
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of one file."""
+        """Yield the objects of one file. RAISES: InputError (D740) for a line that is not a JSON object."""
         with file.open(encoding=self._encoding, newline="\n") as stream:
             for number, line in enumerate(stream, start=1):
                 if not line.strip():
@@ -164,7 +164,7 @@ class JsonlSource(_Files):
 
 @contextmanager
 def long_cells() -> Iterator[None]:
-    """Raise the limit of 131,072 characters that `csv` sets for a cell."""
+    """Within this context, `csv` accepts cells with more than its default of 131,072 characters."""
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         yield
@@ -176,10 +176,11 @@ _BATCH = 1_000  # rows per batch; a row group may have a million
 
 
 class ParquetSource:
-    """Parquet files, read one after the other. Only the requested columns and row groups are read.
+    """A table of notes in one or more Parquet files. Only the requested columns and row groups are read.
 
-    path (Path): the file or folder that the user named.
-    files (Sequence[Path]): the files, in order. The table has the columns that all of them share.
+    path (Path): the file or folder that the user named; shown in errors.
+    files (Sequence[Path]): the files, in the order in which they are read. The table has the columns that all files
+        share.
     RAISES: InputError if pyarrow is not installed (D749) or a file is not valid Parquet (D740).
     """
 
@@ -221,7 +222,7 @@ class ParquetSource:
     def _pick(
         self, file: Any, group: int, places: list[int], start: int, columns: Columns
     ) -> Iterator[tuple[int, Any]]:
-        """Yield row number and text of the given positions of a row group."""
+        """Yield the row number and the text of some notes of a row group, given by their positions in the group."""
         first = 0
         batches = file.iter_batches(batch_size=_BATCH, row_groups=[group], columns=[columns.text])
         for batch in self._checked(batches):
@@ -233,8 +234,8 @@ class ParquetSource:
                 return
 
     def _checked(self, tables: Iterator[Any]) -> Iterator[Any]:
-        """Pass batches on. An error of pyarrow is replaced by one that names the source, because its message may quote
-        values.
+        """Yield the batches unchanged. An error of pyarrow, whose message may quote values, is replaced by one that
+        names only the source.
         """
         try:
             yield from tables
@@ -248,12 +249,14 @@ class ParquetSource:
 
 
 class FolderSource:
-    """A folder of .txt files with an index table that has one row per file. The text of the file becomes a column.
+    """A table of notes whose texts are .txt files in a folder. An index table has one row per file; the text of the
+    file is added to it as a column.
 
-    folder (Path): the folder; files may be in subfolders.
+    folder (Path): the folder; files can be in subfolders.
     index (NoteSource): the index table.
-    note_id (str): its column with the path of the file, relative to the folder, with or without ".txt".
-    text (str): the name of the text column.
+    note_id (str): the column of the index table with the path of the file, relative to the folder, with or without
+        ".txt".
+    text (str): the name for the column of texts; it replaces a column of the index table with this name.
     encoding (str): encoding of the files.
     RAISES: InputError (D741) if the index table does not have the column.
     """
@@ -276,19 +279,19 @@ class FolderSource:
         return ((key.row, self._read(key.note_id, key.row)) for key in keys)
 
     def count_unnamed(self) -> int:
-        """Count the files without a row in the index table.
+        """Count the files that are missing from the index table.
 
-        RETURNS (int): number of .txt files that no row names.
+        RETURNS (int): number of .txt files in the folder and its subfolders that no row names.
         """
         named = {self._path(name) for (name,) in self._index.scan([self._note_id])}
         return sum(path not in named for path in self._folder.rglob("*.txt"))
 
     def _path(self, name: Any) -> Path:
-        """The path of the file that a row names."""
+        """Return the path of the file for the note id of a row."""
         return self._folder / f"{(as_id(name) or '').removesuffix('.txt')}.txt"
 
     def _read(self, name: Any, row: int) -> str:
-        """Read the file of a row. Paths outside the folder are refused."""
+        """Read the file of a row. RAISES: InputError (D742) if it cannot be read or is outside the folder."""
         path = self._path(name)
         reason = "its file cannot be read"
         try:

@@ -1,4 +1,4 @@
-"""The interface of a table of notes, and the conversion of its values to strings."""
+"""Define the interface that all tables of notes have, and convert the values in them to strings."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +13,13 @@ _NAME = re.compile(r"[^\W\d]\w{0,39}")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of the columns to read; "" for a column that the table does not have.
+    """The names of the columns to read from a table of notes. A name is "" if the table does not have the column.
 
-    note_id, text, patient_id, note_type, date (str): names of columns.
+    note_id (str): column with the ids of the notes.
+    text (str): column with their texts.
+    patient_id (str): column with the ids of their patients.
+    note_type (str): column with their types.
+    date (str): column with their dates.
     words (str): column with the number of words of each note. If it is given, notes are not read to count their words.
     """
 
@@ -27,16 +31,16 @@ class Columns:
     words: str = ""
 
     def named(self) -> list[str]:
-        """The columns that have a name, in a fixed order."""
+        """Return the names that are not "", in the order of the attributes, with `text` after `note_id`."""
         fields = (self.note_id, self.text, self.patient_id, self.note_type, self.date, self.words)
         return [name for name in fields if name]
 
 
 class NoteKey(NamedTuple):
-    """Identifies a note so that its text can be read later.
+    """Identifies a note of a table, so that its text can be read later with `NoteSource.texts`.
 
-    row (int): number of the row from 1; used by files.
-    note_id (Any): the id as the database returned it; used by databases.
+    row (int): number of the row, from 1; tables in files are read by it.
+    note_id (Any): the id as the table returned it; databases and folders of text files are read by it.
     """
 
     row: int
@@ -57,7 +61,9 @@ class NoteSource(Protocol):
         """Yield the values of the given columns for every row, in row order. Other columns are not read."""
 
     def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
-        """Yield the row number and text of the given notes, in any order. Notes that no longer exist are left out."""
+        """Yield the row number and the text of each of the given notes, in any order. Notes that no longer exist are
+        left out.
+        """
 
     def close(self) -> None:
         """Close files and connections."""
@@ -67,7 +73,7 @@ def require_columns(source: NoteSource, names: Iterable[str]) -> None:
     """Check that a table has the given columns.
 
     source (NoteSource): the table.
-    names (Iterable[str]): the columns.
+    names (Iterable[str]): names of the columns that it must have.
     RAISES: InputError (D741) naming the first missing column, or (D740) if the file is empty.
     """
     if not source.columns:
@@ -81,7 +87,7 @@ def require_columns(source: NoteSource, names: Iterable[str]) -> None:
 
 
 def as_id(value: Any) -> str | None:
-    """Convert an id to a string.
+    """Convert the id of a note or patient to a string.
 
     value (Any): the value in the table. A whole number stored as a float (typical for columns with nulls) loses its
         fractional part.
@@ -95,10 +101,10 @@ def as_id(value: Any) -> str | None:
 
 
 def as_text(value: Any) -> str:
-    """Convert a note to a string.
+    """Return the text of a note, which must be a string or null.
 
     value (Any): the value in the table.
-    RETURNS (str): the text; "" for null.
+    RETURNS (str): the text of the note; "" for null.
     RAISES: TypeError if the value is not a string.
     """
     if value is None:

@@ -1,4 +1,4 @@
-"""deid_llm: asks a local large language model for identifiers, and finds its answers in the note."""
+"""deid_llm: sends notes to a local large language model, and locates the identifiers that it returns in the note."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from ..spans import Evidence, check_key, write_evidence
 
 
 def _read_grammar(path: str | None) -> str | None:
-    """Read a grammar file.
+    """Return the text of a grammar file, which constrains the answers of the model; None without a path.
 
     RAISES: InputError (D402) if the file cannot be read.
     """
@@ -32,13 +32,13 @@ def _read_grammar(path: str | None) -> str | None:
 
 
 class LLM:
-    """Writes the identifiers that a language model returned to a span group, where the note contains them.
+    """Finds identifiers with a large language model, and writes each place where the note has them to a span group.
 
-    If a part of a note has no answer, its group is not written, so there is no de-identified text.
+    If the model gives no usable answer for a part of a note, the group is not written, so the note is not released.
 
     counts (Counter): totals since the component was created: "notes", "failed", "parts", "tries", "strings",
-        "ungrounded" (strings that the note does not contain), "unplaced" (bare numbers that are never next to what
-        they could belong to).
+        "ungrounded" (returned strings that the note does not contain), "unplaced" (returned bare numbers that the
+        note contains, but never next to an address or age that they could belong to).
     """
 
     def __init__(
@@ -105,21 +105,24 @@ class LLM:
         self._error_handler: Any = raise_error
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle without the model; the copy opens it again."""
+        """Leave the model out of pickles; the unpickled component opens it again on first use."""
         return {**self.__dict__, "_extractor": None}
 
     def set_error_handler(self, handler: Any) -> None:
-        """Set the error handler of the pipeline; see spaCy."""
+        """Set the function that `pipe` calls when a note fails; see spaCy.
+
+        handler (Callable): gets the name of the component, the component, the failed Docs and the error.
+        """
         self._error_handler = handler
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """tuple[str, ...]: Labels that the model is asked for."""
+        """tuple[str, ...]: Labels of the identifiers that the model is asked to return."""
         return tuple(self._extractor_settings["labels"])
 
     @property
     def extractor(self) -> Extractor:
-        """Extractor: Asks the model, which is opened on first use.
+        """Extractor: Object that asks the model. The model is opened on first use.
 
         RAISES: ConfigError if no model is set (D730) or it cannot be opened (D731, D733, D737).
         """
@@ -130,22 +133,23 @@ class LLM:
         return self._extractor
 
     def use_backend(self, backend: Backend) -> None:
-        """Use a model that is already open. It is not saved.
+        """Use a model that is already open instead of the configured one. It is not saved with the pipeline.
 
         backend (Backend): the model.
         """
         self._extractor = self._make(backend)
 
     def _make(self, backend: Backend) -> Extractor:
-        """Return an extractor that uses a model."""
+        """Make the extractor that asks a model with the settings of this component."""
         return Extractor(backend, **self._extractor_settings)
 
     def __call__(self, doc: Doc) -> Doc:
-        """Ask for the identifiers of a note and write the span group.
+        """Ask the model for the identifiers in a note and write them to the span group.
 
         doc (Doc): the note.
         RETURNS (Doc): the same Doc.
-        RAISES: NotDeidentified (D736) if a part has no answer; ConfigError if the model cannot be opened.
+        RAISES: NotDeidentified (D736) if a part of the note gets no usable answer; ConfigError if the model cannot be
+            opened.
         """
         pool = self._pool()
         try:
@@ -154,12 +158,13 @@ class LLM:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
-        """Ask for the identifiers of notes. The next notes are processed while an answer is pending, so that no slot
-        is idle.
+        """Ask the model for the identifiers in a stream of notes and write them to the span groups.
+
+        Questions about the next notes are sent while answers are pending, so that the model is never idle.
 
         stream (Iterable[Doc]): the notes.
         batch_size (int): ignored.
-        YIELDS (Doc): the notes in order, without those that failed, if the error handler ignores the error.
+        YIELDS (Doc): the notes in order. A note that failed is left out if the error handler raises no error.
         """
         pool, waiting = self._pool(), deque[tuple[Doc, Questions]]()
         try:
@@ -177,15 +182,15 @@ class LLM:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _pool(self) -> ThreadPoolExecutor:
-        """Return a pool with one thread per simultaneous question. The model is opened first, by a single thread."""
+        """Open the model, and return a pool with one thread per question that it answers at the same time."""
         return ThreadPoolExecutor(self.extractor.backend.slots or self._slots, thread_name_prefix=self.name)
 
     def _ask(self, pool: ThreadPoolExecutor, text: str) -> Questions:
-        """Start the questions about the parts of a text."""
+        """Split a text into parts and start asking the model about each of them."""
         return Questions(self.extractor, pool, text, size=self.size, overlap=self.overlap)
 
     def _attempt(self, doc: Doc, asked: Questions) -> Iterator[Doc]:
-        """Yield a processed note; nothing if it failed and the error handler ignores the error."""
+        """Yield a note when its answers are complete; nothing if it failed and the error handler raises no error."""
         try:
             yield self._finish(doc, asked)
         except DeidError as error:
@@ -204,9 +209,9 @@ class LLM:
         return doc
 
     def _gather(self, asked: Questions) -> dict[str, list[str]]:
-        """Return the strings of all parts by label.
+        """Wait for the answers about all parts, and return the strings that they contain for each label.
 
-        RAISES: NotDeidentified (D736) if a part has no answer.
+        RAISES: NotDeidentified (D736) if a part gets no usable answer.
         """
         try:
             extractions = asked.gather()
@@ -217,7 +222,7 @@ class LLM:
         return {label: [s for found in extractions for s in found.answers[label]] for label in self.labels}
 
     def _write(self, doc: Doc, grounded: Grounding, version: str, parts: int) -> None:
-        """Write the strings that the note contains to the span group, and count the others."""
+        """Write the located identifiers to the span group, and count the strings that were not located."""
         counts = {"parts": parts, "strings": grounded.strings}
         counts |= {"ungrounded": grounded.ungrounded, "unplaced": grounded.unplaced}
         self.counts.update(counts)

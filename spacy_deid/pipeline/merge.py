@@ -1,4 +1,7 @@
-"""deid_merge: unites the detections of all detectors in ``doc.ents``, without uncovering a token."""
+"""deid_merge: unites the detections of all detectors in ``doc.ents``.
+
+Every token that a detector covered stays covered. Where detections overlap, the label of one of them is chosen.
+"""
 
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -31,8 +34,9 @@ from ..spans import (
 
 
 def read_label_priority(path: str | None = None) -> dict[str, int]:
-    """Read the label priority: where detections overlap, the label with the smaller number wins; unlisted labels have
-    0.
+    """Read the label priority, which decides between overlapping detections: the label with the smaller number wins.
+
+    A label that the file does not list has the number 0.
 
     path (Optional[str]): JSON file with an object of canonical label → integer; None for the one that ships.
     RETURNS (dict[str, int]): label → number.
@@ -49,10 +53,10 @@ def read_label_priority(path: str | None = None) -> dict[str, int]:
 
 
 class Merge:
-    """Unites the evidence of the detectors.
+    """Unites the evidence of the detectors in ``doc.ents``, so that every token that one of them covered is covered.
 
-    ``doc.spans["deid/merged"]`` contains the decision with its sources, and ``doc.spans["deid/discarded"]`` the
-    detections that were trimmed, relabelled or covered by others.
+    The same spans are written to ``doc.spans["deid/merged"]``, with the keys of the united groups, and the detections
+    that were trimmed, relabelled or covered by others to ``doc.spans["deid/discarded"]``.
     """
 
     def __init__(
@@ -80,19 +84,19 @@ class Merge:
             raise ConfigError(Errors.D504.format(name=name))
 
     def add_source(self, key: str) -> None:
-        """Add a span group with the lowest trust.
+        """Add the span group of a further detector as the last source.
 
-        The change is not saved: a saved pipeline merges the sources of its config, and refuses a Doc with another
-        group.
+        If validation and label priority are equal, the label of an earlier source wins. The change is not saved: a
+        saved pipeline merges the sources of its config, and refuses a Doc with another group.
 
-        key (str): span group of a detector that was added.
+        key (str): key of the span group.
         RAISES: ConfigError (D007) for an invalid key.
         """
         if check_key(key) not in self.sources:
             self.sources.append(key)
 
     def __call__(self, doc: Doc) -> Doc:
-        """Unite the evidence on a Doc and write ``doc.ents``.
+        """Unite the evidence of all sources on a Doc and write ``doc.ents``.
 
         doc (Doc): a Doc that the detectors ran on.
         RETURNS (Doc): the same Doc.
@@ -108,7 +112,7 @@ class Merge:
 
         doc (Doc): a Doc that the detectors ran on.
         RETURNS (list[Candidate]): disjoint token spans in the order of the text.
-        RAISES: NotDeidentified as `__call__`.
+        RAISES: NotDeidentified for the same reasons as `__call__`.
         """
         require_groups(doc, self.sources)
         refuse_groups(doc, self.sources, self.name)
@@ -133,13 +137,13 @@ class Merge:
         return self.spans_filter(candidates)
 
     def _rank(self, source: int, label: str, length: int, validated: bool) -> tuple[float, ...]:
-        """Return the sort key of a candidate: validated ones first, the longest first; then label priority, source and
-        length.
+        """Return the rank of a candidate; the smallest wins. Validated candidates come first, longer ones before
+        shorter; then label priority, order of the sources and length decide.
         """
         return (not validated, -length if validated else 0, self.label_priority.get(label, 0), source, -length)
 
     def set_annotations(self, doc: Doc, merged: list[Candidate]) -> None:
-        """Write the decision to ``doc.ents`` and to the merged and discarded groups."""
+        """Write merged spans to ``doc.ents`` and the merged group, and what they replaced to the discarded group."""
         found = [
             (span.start, span.end, item)
             for key in self.sources
@@ -159,7 +163,7 @@ class Merge:
         doc.set_ents(list(doc.spans[MERGED]), default="outside")
 
     def _decided(self, doc: Doc, candidate: Candidate, best: np.ndarray) -> Evidence:
-        """Return the evidence of a merged span, with the highest score of its tokens."""
+        """Return the evidence of a merged span. Its score is the highest that any detector gave one of its tokens."""
         span = doc[candidate.start : candidate.end]
         score = float(best[candidate.start : candidate.end].max())
         return Evidence(span.start_char, span.end_char, candidate.label, self.name, score, "union")

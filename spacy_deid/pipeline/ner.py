@@ -1,4 +1,8 @@
-"""deid_ner: a trainable token classifier for identifiers, on any tok2vec or transformer."""
+"""deid_ner: a trainable token classifier that finds identifiers, on the vectors of any tok2vec or transformer.
+
+The model scores a tag for each token, which says whether the token begins, continues or ends an entity, and of which
+label. An operating point, a set of thresholds, decides from which probability on a token counts as PHI.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,10 +48,16 @@ _CONTACTS = frozenset("DEF")  # telephone, fax, e-mail: HIPAA categories
 
 
 class DeidNER(TrainablePipe):  # type: ignore[misc]
-    """BIOES token classifier with constrained decoding and calibrated probabilities.
+    """Finds identifiers with a token classifier, and writes them to a span group with calibrated probabilities.
 
-    predictor (Optional[Predictor]): computes the scores for the current weights; made when it is first needed, and
-        dropped when the weights change. Models that it does not support predict by themselves.
+    The classifier predicts BIOES tags (Begin, Inside, Outside, End, Single); decoding allows only legal sequences of
+    them, so every span has a start, an end and one label. See `factories.make_ner` for the settings.
+
+    threshold (Union[float, Mapping[str, float]]): the thresholds in use, unless a named operating point is set.
+    operating_point (Optional[str]): name of the operating point in use; None if `threshold` is used.
+    predictor (Optional[Predictor]): fast implementation for the current weights. It is made when it is first needed,
+        and dropped when the weights change; None also for a model that it does not support, which then predicts
+        itself.
     """
 
     def __init__(
@@ -85,11 +95,13 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 
     @property
     def label_data(self) -> list[str]:
-        """list[str]: Labels for ``spacy init labels``."""
+        """list[str]: The labels, in the form that ``spacy init labels`` saves to a file."""
         return list(self.labels)
 
     def set_threshold(self, threshold: float | Mapping[str, float]) -> None:
-        """Set the operating point by numbers.
+        """Set the thresholds: probabilities from which on a token counts as PHI.
+
+        They replace a named operating point.
 
         threshold (Union[float, Mapping[str, float]]): a probability between 0 and 1, or thresholds by label such as
             ``{"default": 0.3, "PATIENT": 0.1}``.
@@ -101,7 +113,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.threshold, self.operating_point = threshold, None
 
     def set_operating_point(self, name: str) -> None:
-        """Set a named operating point.
+        """Use the thresholds of a named operating point, which was calibrated on a development set.
 
         name (str): "balanced", "high_recall", "max_recall", or a point that `spacy-deid calibrate` added.
         RAISES: ConfigError (D341) for an unknown point.
@@ -109,10 +121,10 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.operating_point = self.get_point(name).name
 
     def get_point(self, name: str | None = None) -> OperatingPoint:
-        """Return an operating point.
+        """Return the thresholds of an operating point.
 
-        name (Optional[str]): its name; None for the current one.
-        RETURNS (OperatingPoint): the thresholds.
+        name (Optional[str]): name of the point; None for the one in use.
+        RETURNS (OperatingPoint): the point.
         RAISES: ConfigError (D341) for an unknown point.
         """
         name = name or self.operating_point
@@ -145,11 +157,11 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         nlp: Language | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """Collect the labels and initialize the model.
+        """Collect the labels from the examples and initialize the model for them, before training.
 
         get_examples (Callable): returns examples whose reference Docs have ``ents`` with canonical labels.
-        nlp (Optional[Language]): the pipeline.
-        labels (Optional[Sequence[str]]): the labels, if they are known.
+        nlp (Optional[Language]): the pipeline; ignored.
+        labels (Optional[Sequence[str]]): the labels, such as those of `label_data`; None to collect them.
         RAISES: ConfigError for an unknown label (D001), or if there are no labels (D202).
         """
         examples = list(get_examples())
@@ -171,7 +183,9 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.predictor = None
 
     def use_params(self, params: dict[Any, Any]) -> Iterator[None]:
-        """Use other weights, such as the averages of the optimizer; a generator, as `Language.use_params` expects.
+        """Use other weights for a time, such as the averages of the optimizer.
+
+        This is a generator, because `Language.use_params` expects one.
 
         params (dict): the weights by node and name.
         YIELDS (None): once; the weights are restored when the generator continues.
@@ -182,11 +196,11 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.predictor = None
 
     def _zeros(self, doc: Doc) -> Floats2d:
-        """Return an output of the right shape, for shape inference."""
+        """Return an output of zeros for a Doc, from which thinc infers the number of tags."""
         return self.model.ops.alloc2f(len(doc), crf.n_tags(len(self.labels)))
 
     def __call__(self, doc: Doc, *, operating_point: str | None = None) -> Doc:
-        """Find identifiers in a Doc.
+        """Find identifiers in a Doc and write them to the span group.
 
         doc (Doc): the Doc.
         operating_point (Optional[str]): operating point for this call only, via ``nlp(text, component_cfg={"deid_ner":
@@ -200,7 +214,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     def pipe(
         self, stream: Iterable[Doc], *, batch_size: int = 128, operating_point: str | None = None
     ) -> Iterator[Doc]:
-        """Find identifiers in a stream of Docs.
+        """Find identifiers in a stream of Docs and write them to the span groups.
 
         stream (Iterable[Doc]): the Docs.
         batch_size (int): number of Docs per batch.
@@ -221,18 +235,19 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 
         docs (Iterable[Doc]): Docs; they may be empty.
         operating_point (Optional[str]): a named operating point; None for the current one.
-        RETURNS (list[list[tuple]]): for each Doc (start token, end token, label index, probability, rule); the rule is
-            "model", or "echo" for a further mention of a name.
+        RETURNS (list[list[tuple]]): for each Doc the spans as (start token, end token, label index, probability,
+            rule). The rule is "model" for a span that the model found, or "echo" for a further mention of its name.
         RAISES: ConfigError if the model is not trained (D203) or has no such operating point (D341).
         """
         docs, point = list(docs), self.get_point(operating_point)
         return [self.choose(doc, read, point) for doc, read in zip(docs, self.read(docs), strict=True)]
 
     def read(self, docs: Sequence[Doc]) -> list[Posterior]:
-        """Compute the predictions for Docs, from which `choose` selects spans at any operating point.
+        """Compute the probabilities for Docs, from which `choose` selects spans at any operating point.
 
         docs (Sequence[Doc]): Docs; they may be empty.
-        RETURNS (list[Posterior]): one per Doc, for its dense tokens.
+        RETURNS (list[Posterior]): one per Doc, for its dense tokens: those that `features.dense_tokens` returns,
+            which leaves out most white space.
         RAISES: ConfigError (D203) if the model is not trained.
         """
         return read_stretches([len(dense_tokens(doc)) for doc in docs], self._emissions(list(docs)))
@@ -243,25 +258,24 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         doc (Doc): the Doc.
         read (Posterior): output of `read` for the Doc.
         point (Union[OperatingPoint, Mapping]): the thresholds, or ``{"default": …, "labels": {…}}``.
-        RETURNS (list[tuple]): as `predict` for one Doc.
+        RETURNS (list[tuple]): spans in the form that `predict` returns for one Doc.
         """
         if isinstance(point, Mapping):
             point = OperatingPoint(point["default"], point["labels"])
         return self._with_propagated(doc, self._choose(doc, read, point))
 
     def likely_labels(self, doc: Doc, read: Posterior) -> list[tuple[int, int, str]]:
-        """Return the label that each token would have if it were PHI, which is the label whose threshold applies to
-        it.
+        """Return the label that each token would have if it were PHI. The token is compared with its threshold.
 
         doc (Doc): the Doc.
         read (Posterior): output of `read` for the Doc.
-        RETURNS (list[tuple]): start and end in characters, label.
+        RETURNS (list[tuple]): character offsets and label of each dense token: (start, end, label).
         """
         tokens = (doc[int(row)] for row in dense_tokens(doc))
         return [(t.idx, t.idx + len(t), self.labels[k]) for t, k in zip(tokens, read.labels.tolist(), strict=True)]
 
     def _choose(self, doc: Doc, read: Posterior, point: OperatingPoint) -> Decoded:
-        """Return the spans of the model, without further mentions of names."""
+        """Return the corrected spans of the model at an operating point, without further mentions of names."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
         found = choose_spans(read, point.thresholds(self.labels), tokens, spans)
         contacts = {i for i, label in enumerate(self.labels) if LABELS[label].hipaa in _CONTACTS}
@@ -269,11 +283,11 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return join_names(doc, admit(doc, trim(doc, parted), self.labels), self._persons())
 
     def _persons(self) -> set[int]:
-        """Return the indices of the labels of persons."""
+        """Return the indices of the labels for names of persons."""
         return {i for i, label in enumerate(self.labels) if LABELS[label].conll == "PER"}
 
     def _with_propagated(self, doc: Doc, spans: Decoded) -> list[Found]:
-        """Add further mentions of the names that were found; a mention next to a part of a name completes it."""
+        """Add further mentions of the names that were found, join adjacent parts of a name, and settle roles."""
         persons = self._persons()
         echoes = set(propagate_names(doc, spans, persons, forms_of_names(doc.lang_)) if self.propagate_names else [])
         whole = join_names(doc, sorted([*spans, *echoes]), persons, echoes)
@@ -300,24 +314,29 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     def set_annotations(
         self, docs: Iterable[Doc], predicted: list[list[Found]], operating_point: str | None = None
     ) -> None:
-        """Write the span group, with the operating point in its attributes. No other method changes a Doc."""
+        """Write spans to the span group, with the operating point in its attributes. No other method changes a Doc.
+
+        docs (Iterable[Doc]): the Docs.
+        predicted (list[list[tuple]]): output of `predict` for them.
+        operating_point (Optional[str]): the point that the spans were chosen at; None for the current one.
+        """
         receipt = self.get_point(operating_point).receipt()
         for doc, spans in zip(docs, predicted, strict=True):
             evidence = [self._evidence(doc, *span) for span in spans]
             write_evidence(doc, self.key, evidence, version=self.cfg["version"], **receipt)
 
     def _evidence(self, doc: Doc, start: int, end: int, label: int, score: float, rule: str) -> Evidence:
-        """Convert a decoded span to evidence."""
+        """Convert a span of tokens to evidence, the record of a detection with its character offsets and score."""
         last = doc[end - 1]
         return Evidence(doc[start].idx, last.idx + len(last), self.labels[label], self.name, score, rule)
 
     def get_loss(self, examples: Iterable[Example], scores: Scores) -> tuple[float, Scores]:
-        """Compute the negative log-likelihood of the gold path, and its gradient.
+        """Compute the loss of a batch and its gradient: the negative log-likelihood of the gold tag sequences.
 
-        examples (Iterable[Example]): gold in ``example.reference.ents``.
+        examples (Iterable[Example]): the batch; ``example.reference.ents`` are the gold entities.
         scores (Sequence): output of the model for ``example.predicted``.
-        RETURNS (tuple[float, Sequence]): loss summed over tokens and members, and the gradient with the shapes of
-            `scores`.
+        RETURNS (tuple[float, Sequence]): loss, summed over tokens and over the members of a committee; gradients with
+            the shapes of `scores`.
         """
         examples = list(examples)
         dense = [dense_tokens(example.x) for example in examples]
@@ -328,14 +347,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return loss, [cast(Floats2d, self.model.ops.xp.asarray(gradient)) for gradient in gradients]
 
     def calibrate(self, examples: Iterable[Example]) -> dict[str, float]:
-        """Calibrate the probabilities on a development set: of tokens, which thresholds refer to, and of spans
-        (scores).
+        """Fit the calibration curves on a development set and keep them in the settings of the component.
 
-        A token counts as correct if it is PHI of any label, a span if all its tokens are.
+        Two curves are fitted: one for the probabilities of tokens, which thresholds are compared with, and one for the
+        scores of spans. A token counts as correct if it is PHI of any label, a span if all its tokens are.
 
         examples (Iterable[Example]): held-out examples, which the model was not trained on.
         RETURNS (dict[str, float]): for "tokens" and "spans" the "scale", "shift" and "number", and the expected
-            calibration error before ("ece_before") and after ("ece_after"), with keys such as "tokens scale".
+            calibration error before ("ece_before") and after it ("ece_after"), with keys such as "tokens scale".
         """
         examples = list(examples)
         docs = [example.x for example in examples]
@@ -352,9 +371,9 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return {f"tokens {k}": v for k, v in report.items()} | {f"spans {k}": v for k, v in more.items()}
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialize the component, with weights in half precision.
+        """Serialize the component, with weights in half precision, which finds the same spans.
 
-        exclude (Iterable[str]): parts to leave out.
+        exclude (Iterable[str]): parts to leave out, such as "vocab"; the model is always included.
         RETURNS (bytes): the data.
         """
         parts = {"component": super().to_bytes(exclude=[*exclude, "model"])}
@@ -377,7 +396,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """Save the component, with compressed weights in half precision.
 
         path (Union[str, Path]): folder of the component.
-        exclude (Iterable[str]): parts to leave out.
+        exclude (Iterable[str]): parts to leave out, such as "vocab"; the model is always saved.
         """
         super().to_disk(path, exclude=[*exclude, "model"])
         (Path(path) / "model").write_bytes(weights_to_bytes(self.model, compress=True))
@@ -401,5 +420,5 @@ def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:
 
 
 def _mean(scores: np.ndarray) -> np.ndarray:
-    """Average the scores of a committee."""
+    """Average the scores of a committee over its members; the scores of a single network are returned as they are."""
     return scores if scores.ndim == 2 else cast(np.ndarray, scores.mean(axis=0))

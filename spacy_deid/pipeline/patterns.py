@@ -1,4 +1,4 @@
-"""deid_patterns: finds identifiers with a fixed form, by rules files and check digits."""
+"""deid_patterns: finds identifiers that have a fixed form, with the rules of rules files and with check digits."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ _PERSONS = frozenset(name for name, label in LABELS.items() if label.conll == "P
 
 
 class _Ruleset:
-    """Rules that are ready to use, with their version."""
+    """Compiled rules, and a version that changes when any of them does."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.matcher = RuleMatcher(list(rules))
@@ -49,7 +49,7 @@ class _Ruleset:
 
 
 class Patterns:
-    """Writes the matches of rules to a span group.
+    """Finds the matches of rules in a Doc and writes them to a span group.
 
     A saved pipeline contains its rules, so it does not need the files they came from.
     """
@@ -93,21 +93,21 @@ class Patterns:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """tuple[str, ...]: Labels of the rules."""
+        """tuple[str, ...]: The labels that the rules assign."""
         return self._ready.matcher.labels
 
     @property
     def version(self) -> str:
-        """str: Short hash of the rules."""
+        """str: Short hash of the rules, which the span group records."""
         return self._ready.version
 
     @property
     def _ready(self) -> _Ruleset:
-        """The rules, which are read now if there are no saved ones."""
+        """The rules. If no saved ones were loaded, they are read from their files on first use."""
         return self._rules or self._set_rules([], self._sources)
 
     def _set_rules(self, rules: Sequence[Rule], sources: Iterable[str]) -> _Ruleset:
-        """Use the given rules and those of languages and files, except the disabled ones.
+        """Use the given rules and those of the sources (languages or files), except the disabled ones.
 
         RAISES: ConfigError for an id that occurs twice (D107), or an unknown id that is disabled (D111).
         """
@@ -122,7 +122,7 @@ class Patterns:
         return self._rules
 
     def use_package_rules(self) -> None:
-        """Replace the rules that came with the package by those of the installed version.
+        """Replace the rules that a saved pipeline took from the package by those of the installed version.
 
         A saved pipeline keeps the rules it was assembled with. Rules of other files, and disabled ids, are not
         changed.
@@ -142,10 +142,11 @@ class Patterns:
             raise ConfigError(Errors.D100.format(path=self._missing[0], reason="no such file"))
 
     def __call__(self, doc: Doc) -> Doc:
-        """Find identifiers in a Doc and write the span group.
+        """Find identifiers in a Doc and write them to the span group.
 
         doc (Doc): the Doc.
         RETURNS (Doc): the same Doc.
+        RAISES: ConfigError (D100) if a rules file is missing.
         """
         evidence, rules = self.find(doc), self._ready
         write_evidence(doc, self.key, evidence, version=rules.version, checked=rules.checked, decisive=rules.decisive)
@@ -155,8 +156,8 @@ class Patterns:
         """Find identifiers, without changing the Doc.
 
         doc (Doc): the Doc.
-        RETURNS (list[Evidence]): in the order of the text; ``rule`` is the id of the rule. Evidence with a correct
-            check digit is marked as validated.
+        RETURNS (list[Evidence]): the matches, in the order of the text. Their ``rule`` is the id of the rule, or
+            "echo" for a further mention of a name; a match with a correct check digit is marked as validated.
         RAISES: ConfigError (D100) if a rules file is missing.
         """
         self._check_rules()
@@ -176,7 +177,7 @@ class Patterns:
         return sorted([*found, *further], key=lambda item: item.start)
 
     def _to_plain(self) -> dict[str, Any]:
-        """Return the rules, and the languages and files they came from, as plain values."""
+        """Return the rules, and the languages and files that they came from, as values that JSON can represent."""
         self._check_rules()
         return {"files": self._sources, "rules": [rule.to_dict() for rule in self.rules]}
 
@@ -188,7 +189,7 @@ class Patterns:
         self._sources = [*data["files"], *added]
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialize the rules.
+        """Serialize the rules, so that the pipeline can be loaded without their files.
 
         exclude (Iterable[str]): parts to leave out: "rules".
         RETURNS (bytes): msgpack.
@@ -197,7 +198,7 @@ class Patterns:
         return bytes(util.to_bytes(serializers, exclude))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Patterns":
-        """Deserialize the rules in place; see `from_disk`.
+        """Load serialized rules into this component; see `from_disk`.
 
         data (bytes): output of `to_bytes`.
         exclude (Iterable[str]): parts to keep unchanged.
@@ -217,7 +218,7 @@ class Patterns:
         util.to_disk(util.ensure_path(path), serializers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Patterns":
-        """Load the rules in place.
+        """Load saved rules into this component.
 
         They replace the current rules, except those of languages and files that the saved pipeline did not have: rules
         that are configured when a pipeline is loaded are added to it.
@@ -232,7 +233,7 @@ class Patterns:
 
 
 def _read(path: str, verify: bool) -> list[Rule]:
-    """Read a rules file and, if requested, run its examples."""
+    """Read a rules file and, if `verify` is set, check that its rules match their own examples."""
     rules = read_rules(path)
     if verify:
         check_examples(rules, path)

@@ -1,4 +1,7 @@
-"""deid_recovery: removes medical terms from the merged entities, unless they name a person in the note."""
+"""deid_recovery: uncovers medical terms that detectors took for identifiers, unless they name a person in the note.
+
+"Parkinson" in "Parkinson's disease" is removed from the entities, so that it is released; in "Dr. Parkinson" it stays.
+"""
 
 import hashlib
 import json
@@ -44,15 +47,17 @@ class Recovery:
         expressions: bool,
         lists: Sequence[str],
     ) -> None:
-        """Initialize the component.
+        """Initialize the component; see `factories.make_recovery`.
 
-        name (str): name of the component, which is the source of its records.
+        name (str): name of the component, which its evidence contains as the source.
         lang (str): language of the notes.
-        labels (Iterable[str]): labels that may be recovered.
-        medical (Optional[MedicalDictionary]): medical terms.
-        terms (bool): whether eponyms are also recognized by their head words.
-        expressions (bool): whether recovery expressions are used.
-        lists (Sequence[str]): span groups of list detectors.
+        labels (Iterable[str]): labels whose entities may be uncovered.
+        medical (Optional[MedicalDictionary]): medical terms; None to use no dictionary.
+        terms (bool): whether eponyms that the dictionary lacks are recognized by a word next to the name, such as
+            "disease".
+        expressions (bool): whether the recovery expressions of the language are used: patterns of medical text, such
+            as genetic variants.
+        lists (Sequence[str]): keys of the span groups of detectors that search for listed terms.
         RAISES: ConfigError for an unknown label (D001), or one that is never recovered (D720).
         """
         self.name, self.lang, self.medical, self.terms, self.lists = name, lang, medical, terms, list(lists)
@@ -74,11 +79,11 @@ class Recovery:
         return hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
     def __call__(self, doc: Doc) -> Doc:
-        """Recover medical terms in a Doc.
+        """Remove the medical terms of a Doc from its entities and write them to the group of recovered spans.
 
-        doc (Doc): a merged Doc.
+        doc (Doc): a Doc that ``deid_merge`` ran on.
         RETURNS (Doc): the same Doc.
-        RAISES: NotDeidentified (D502) if nothing was merged.
+        RAISES: NotDeidentified if ``deid_merge`` did not run (D502), or the group of a detector is missing (D501).
         """
         if MERGED not in doc.spans:
             raise NotDeidentified(Errors.D502.format(step="deid_merge"))
@@ -86,18 +91,19 @@ class Recovery:
         return doc
 
     def set_annotations(self, doc: Doc, recovered: Sequence[Evidence]) -> None:
-        """Write the group of recovered spans, and the remaining entities."""
+        """Write the recovered spans to their group, and remove their tokens from the entities."""
         write_evidence(doc, RECOVERED, recovered, version=self.version)
         free = {i for span in doc.spans[RECOVERED] for i in range(span.start, span.end)}
         doc.set_ents([piece for ent in doc.ents for piece in _rest(doc, ent, free)], default="outside")
 
     def match(self, doc: Doc) -> list[Evidence]:
-        """Find the spans to recover, without changing the Doc. Entities that were not merged, for example those of an
-        ``entity_ruler``, are kept.
+        """Find the parts of entities that are medical terms, without changing the Doc.
 
-        doc (Doc): a merged Doc.
-        RETURNS (list[Evidence]): in the order of the text, with the label of the entity and a rule that states the
-            reason.
+        Entities that ``deid_merge`` did not write, for example those of an ``entity_ruler``, are not considered.
+
+        doc (Doc): a Doc that ``deid_merge`` ran on.
+        RETURNS (list[Evidence]): the spans to recover, in the order of the text, each with the label of its entity and
+            a rule that states the reason.
         RAISES: NotDeidentified (D501) if the group of a detector is missing.
         """
         text = doc.text  # spaCy puts it together at every call
@@ -118,7 +124,7 @@ class Recovery:
         return _disjoint(found)
 
     def _veto(self, doc: Doc, text: str, uses: SpanIndex[MedicalUse]) -> Veto:
-        """Return the parts of a Doc that must stay covered.
+        """Make the check whether a part of a Doc must stay covered, from the evidence of all detectors.
 
         RAISES: NotDeidentified (D501) if the group of a detector is missing.
         """
@@ -133,10 +139,10 @@ class Recovery:
         return Veto(text, records, ents, uses, self.context, checked, self.labels)
 
     def uses(self, text: str) -> list[MedicalUse]:
-        """Find medical text; names only if their context shows that they are not names of persons.
+        """Find medical terms in a text. A term that may be a name is found only if its context shows that it is none.
 
         text (str): the note.
-        RETURNS (list[MedicalUse]): in any order.
+        RETURNS (list[MedicalUse]): places of medical terms; they may overlap.
         """
         matches = [MedicalUse(m.start, m.end, m.rule) for m in self.medical.find(text)] if self.medical else []
         if self.terms:
@@ -150,7 +156,7 @@ class Recovery:
         return [*kept, *_joined(text, kept)]
 
     def _judged(self, text: str, use: MedicalUse, plain: SpanIndex[MedicalUse]) -> MedicalUse | None:
-        """Return a use, with the reason if it is a bare name; None if it is the name of a person."""
+        """Return a medical use, with a reason in its rule if it is a bare name; None if it may name a person."""
         if use.form == "name":
             reason = self.context.medical(text, use.start, use.end, plain, use.rule.rpartition(":")[2])
             sure = text[use.start].isupper() or reason in _SAID
@@ -224,7 +230,7 @@ def _joined(text: str, uses: Sequence[MedicalUse]) -> Iterator[MedicalUse]:
 
 
 def _disjoint(found: Iterable[Evidence]) -> list[Evidence]:
-    """Drop evidence that lies inside previous evidence."""
+    """Sort evidence by its place, and drop what lies inside an earlier item."""
     kept: list[Evidence] = []
     for item in sorted(found, key=lambda e: (e.start, -e.end)):
         if not kept or item.end > kept[-1].end:

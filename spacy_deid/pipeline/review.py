@@ -1,4 +1,7 @@
-"""deid_review: proposes unexpected words that no detector found for manual review, within a budget."""
+"""deid_review: proposes spans for manual review: words that no detector found, but that are unexpected in the text.
+
+The scores of ``deid_surprisal`` rank the words. A budget limits the number of proposals by the length of the note.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +23,11 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class ReviewSpan:
-    """A proposed span. It contains offsets, never text.
+    """A span that is proposed for manual review. It contains offsets, never text.
 
     start, end (int): character offsets.
-    value (float): highest score of its words.
-    columns (Mapping[str, float]): other columns of the word with that score.
+    value (float): score of its highest-scored word.
+    columns (Mapping[str, float]): all numbers about that word, such as its surprisal; see `masked_lm.columns`.
     """
 
     start: int
@@ -34,7 +37,7 @@ class ReviewSpan:
 
 
 class Review:
-    """Writes ``doc.spans["deid/review"]``. It changes neither ``doc.ents`` nor the edits."""
+    """Writes proposals for manual review to ``doc.spans["deid/review"]``. It changes neither entities nor edits."""
 
     def __init__(
         self,
@@ -50,7 +53,7 @@ class Review:
     ) -> None:
         """Initialize the component; see `factories.make_review`.
 
-        terms (Optional[MedicalDictionary]): terms to exclude.
+        terms (Optional[MedicalDictionary]): medical terms, which are never proposed; None to exclude none.
         RAISES: ConfigError (D812) for a negative budget, or a maximum length below 1.
         """
         for setting, value, least in (
@@ -64,12 +67,12 @@ class Review:
         self.longest, self.column, self.terms, self.recovered = longest, column, terms, recovered
 
     def __call__(self, doc: Doc) -> Doc:
-        """Propose spans of a Doc.
+        """Choose the spans of a Doc to review and write them to the span group.
 
-        doc (Doc): a scored and merged Doc.
+        doc (Doc): a Doc that ``deid_surprisal`` and ``deid_merge`` ran on.
         RETURNS (Doc): the same Doc.
-        RAISES: NotDeidentified if nothing was merged (D502), or there are no scores (D840) or those of another text
-            (D841); ConfigError (D842) if the scores have no such column.
+        RAISES: NotDeidentified if ``deid_merge`` did not run (D502), or the scores are missing (D840) or belong to
+            another text (D841); ConfigError (D842) if the column to rank by does not exist.
         """
         self.set_annotations(doc, self.match(doc))
         return doc
@@ -77,7 +80,7 @@ class Review:
     def match(self, doc: Doc) -> list[ReviewSpan]:
         """Choose the spans to propose, without changing the Doc.
 
-        doc (Doc): a scored and merged Doc.
+        doc (Doc): a Doc that ``deid_surprisal`` and ``deid_merge`` ran on.
         RETURNS (list[ReviewSpan]): disjoint, in the order of the text, outside ``doc.ents``.
         """
         record = self._scores(doc)
@@ -92,7 +95,7 @@ class Review:
         return [_span(record, values, run) for run in runs]
 
     def set_annotations(self, doc: Doc, found: Sequence[ReviewSpan]) -> None:
-        """Write the span group. ``attrs["scores"]`` contains the scores of its spans in the same order."""
+        """Write spans to the span group, and their scores to its ``attrs["scores"]`` in the same order."""
         record = doc.user_data[SCORES]
         known, by = bool(record.get("probability")) and self.column is None, self.column or record["score"]
         evidence = [
@@ -102,7 +105,7 @@ class Review:
         write_evidence(doc, REVIEW, evidence, version=record["model"], probability=known, scores=scores)
 
     def _scores(self, doc: Doc) -> Mapping[str, Any]:
-        """Return the scores that ``deid_surprisal`` wrote."""
+        """Return the scores that ``deid_surprisal`` wrote, after checking that they fit this Doc."""
         record: Mapping[str, Any] | None = doc.user_data.get(SCORES)
         if record is None:
             raise NotDeidentified(Errors.D840.format(name=self.name))
@@ -116,7 +119,7 @@ class Review:
         return record
 
     def _values(self, record: Mapping[str, Any]) -> NDArray[np.float64]:
-        """Return the values that words are ranked by."""
+        """Return the values that words are ranked by: the score, or the column that is configured instead."""
         if self.column is None:
             return np.asarray(record["values"], dtype=float)
         if self.column not in record["features"]:
@@ -125,7 +128,7 @@ class Review:
         return np.asarray(record["features"][self.column], dtype=float)
 
     def _left_out(self, doc: Doc) -> Mask:
-        """Return the characters that are never proposed: those that are covered, and medical terms."""
+        """Return a mask of the characters that are never proposed: those of entities and of medical terms."""
         text = doc.text
         mask = np.zeros(len(text), dtype=np.bool_)
         for match in self.terms.find(text) if self.terms else ():
@@ -139,7 +142,7 @@ class Review:
         return mask
 
     def _budget(self, text: str) -> int:
-        """Return the number of spans to propose."""
+        """Return the number of spans that may be proposed for a text, which depends on its number of words."""
         return max(self.at_least, int(len(text.split()) * self.per_1000_words / 1000))
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
@@ -152,7 +155,7 @@ class Review:
 
 
 def _span(record: Mapping[str, Any], values: NDArray[np.float64], run: Sequence[int]) -> ReviewSpan:
-    """Return the span of some words."""
+    """Make the proposed span of a run of adjacent words."""
     best = max(run, key=lambda i: (values[i], -i))
     columns = {name: float(column[best]) for name, column in record["features"].items()}
     return ReviewSpan(int(record["starts"][run[0]]), int(record["ends"][run[-1]]), float(values[best]), columns)
@@ -161,16 +164,16 @@ def _span(record: Mapping[str, Any], values: NDArray[np.float64], run: Sequence[
 def choose_runs(
     values: Sequence[float], wanted: Iterable[int], joined: Sequence[bool], budget: int, longest: int
 ) -> list[list[int]]:
-    """Choose words in descending order of score, each with the adjacent words that have at least half its score.
+    """Choose the words with the highest scores, each with the adjacent words that have at least half its score.
 
-    A name of three words therefore uses as much of the budget as a single word.
+    A run of such words uses the budget once, so a name of three words costs as much as a single word.
 
     values (Sequence[float]): score of every word.
-    wanted (Iterable[int]): words that may be chosen.
-    joined (Sequence[bool]): whether a word may be joined with the next one.
+    wanted (Iterable[int]): indices of the words that may be chosen.
+    joined (Sequence[bool]): for each word but the last, whether it may be joined with the next one.
     budget (int): maximum number of runs.
     longest (int): maximum number of words per run.
-    RETURNS (list[list[int]]): runs of words, in order.
+    RETURNS (list[list[int]]): the runs as lists of word indices, in the order of the text.
     """
     free = set(wanted)
     runs: list[list[int]] = []

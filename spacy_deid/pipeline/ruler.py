@@ -1,9 +1,9 @@
-"""deid_ruler: finds the terms of lists at word boundaries, ignoring case, accents, hyphens and spaces.
+"""deid_ruler: finds known terms (names, places) in notes, at word boundaries, ignoring case, accents, hyphens, spaces.
 
 There are two kinds of lists. *Public* lists (towns, hospitals) are named by the setting ``paths`` and saved with the
 pipeline. *Confidential* lists (patients, staff) are added at run time with `Ruler.add_lists` and `Ruler.add_terms`;
 they are never part of a config, a vocab, a saved pipeline or a pickle. Only their number is saved, and a pipeline that
-had some and is loaded without them refuses to run.
+had some refuses to run after loading until they are added again.
 
 *Dictionaries* built from an EHR are confidential, too: `Ruler.open_dictionaries` opens a folder of them. Every note is
 searched for the terms of the institution, and for those of its own patient, ``doc._.ehr["patient_id"]``. Their
@@ -40,12 +40,12 @@ _WITHOUT_PATIENT = ("institution", "refuse")
 
 
 class Ruler(Pipe):
-    """Finds the terms of lists and dictionaries, and writes a span group.
+    """Finds the terms of lists and dictionaries in a Doc and writes them to a span group.
 
-    public (TermMatcher): terms that are saved with the pipeline.
-    confidential (TermMatcher): terms that are not saved.
+    public (TermMatcher): terms of public lists, which are saved with the pipeline.
+    confidential (TermMatcher): terms of confidential lists, which are never saved.
     store (LocalStore): the open dictionaries; None if there are none.
-    without_patient, fuzzy: as in the config; see `set_patient_search`.
+    without_patient, fuzzy: settings of the search for patients' terms; see `set_patient_search`.
     expects_lists (int): number of confidential lists that are required to process a Doc.
     expects_dictionaries (bool): whether dictionaries are required to process a Doc.
     """
@@ -77,10 +77,11 @@ class Ruler(Pipe):
         self._saved = self._paths  # the paths of the pipeline that terms are loaded from
 
     def set_patient_search(self, *, without_patient: str | None = None, fuzzy: bool | None = None) -> None:
-        """Change the settings of the search for patients' terms; None keeps a setting.
+        """Change the settings of the search for the terms of a note's own patient; None keeps a setting.
 
-        without_patient (Optional[str]): "institution" or "refuse", as in the config.
-        fuzzy (Optional[bool]): as in the config.
+        without_patient (Optional[str]): what happens to a note whose patient is unknown: "institution" searches for
+            the terms of the institution only, "refuse" raises an error.
+        fuzzy (Optional[bool]): whether to find misspelled names, too.
         RAISES: ConfigError (D164) for another value of `without_patient`.
         """
         if without_patient not in (None, *_WITHOUT_PATIENT):
@@ -92,7 +93,7 @@ class Ruler(Pipe):
     def add_lists(self, paths: Sequence[str | Path]) -> None:
         """Add confidential lists. Evidence contains their file names, but never their terms.
 
-        paths (Sequence[str or Path]): .csv or .jsonl files; preferably all at once.
+        paths (Sequence[str or Path]): .csv or .jsonl files; adding all of them in one call is faster.
         RAISES: ConfigError with file and row; see `dictionaries.terms.read_list`.
         """
         self.confidential.add_lists(paths, self.label)
@@ -101,8 +102,8 @@ class Ruler(Pipe):
         """Add confidential terms.
 
         terms (Iterable[str]): the terms.
-        label (str): their label; None for the label in the config.
-        name (str): name of the list, which evidence contains.
+        label (str): canonical label of the terms; None for the label in the config.
+        name (str): name for this list, which evidence contains in place of the term.
         RAISES: ConfigError with list and row; nothing is added in that case.
         """
         entries = list(check_terms(terms, label or self.label or "", name))
@@ -114,10 +115,10 @@ class Ruler(Pipe):
         self.expects_lists = 0
 
     def open_dictionaries(self, folder: str | Path) -> None:
-        """Open a folder of dictionaries, which replace those that are open.
+        """Open a folder of dictionaries built from an EHR. They replace those that are open.
 
         folder (str or Path): folder written by ``spacy-deid dictionary build``.
-        RAISES: ConfigError as `LocalStore.open`.
+        RAISES: ConfigError for the same reasons as `LocalStore.open`.
         """
         from ..dictionaries.store import LocalStore
 
@@ -133,7 +134,7 @@ class Ruler(Pipe):
         """Return the terms of a patient in normalized form, except those that only match next to other words.
 
         patient_id (Any): the id, as text or number.
-        RETURNS (list[str]): the terms, which are identifiers; empty for an unknown patient or without dictionaries.
+        RETURNS (list[str]): the terms, sorted, which are PHI; empty for an unknown patient or without dictionaries.
         """
         if self.store is None:
             return []
@@ -144,14 +145,14 @@ class Ruler(Pipe):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """tuple[str, ...]: Labels of the public and the confidential terms."""
+        """tuple[str, ...]: Labels of all terms: public, confidential, and those of open dictionaries."""
         local = self.store.labels if self.store else set()
         return tuple(sorted(self.public.labels | self.confidential.labels | local))
 
     @property
     def version(self) -> str:
-        """str: Short hash of the lists. Confidential ones count only by name and size, because a hash of names can be
-        guessed.
+        """str: Short hash of the lists. Of confidential lists only name and size are hashed, because names could be
+        guessed from a hash of them.
         """
         parts: list[Any] = [self.public.lists, {name: len(self.confidential) for name in self.confidential.lists}]
         parts += [self.store.build] if self.store else []
@@ -161,15 +162,16 @@ class Ruler(Pipe):
         """Find terms, without changing the Doc.
 
         doc (Doc): the Doc.
-        RETURNS (list[Evidence]): in the order of the text. Exact matches of confidential terms are marked as
-            validated, except single words that are not the patient's own; matches of public lists are not.
+        RETURNS (list[Evidence]): the matches, in the order of the text. Exact matches of confidential terms are marked
+            as validated, except single words that are not terms of the note's own patient. Matches of public lists
+            are never marked.
         RAISES: NotDeidentified if confidential lists (D158) or dictionaries (D165) are missing, or the patient's terms
             are and `without_patient` is "refuse" (D166); ConfigError (D150) if public lists are missing.
         """
         return self._find(doc)[0]
 
     def _find(self, doc: Doc) -> tuple[list[Evidence], dict[str, str]]:
-        """Return the matches in a Doc, and which dictionaries were used."""
+        """Return the matches in a Doc, and the attribute of the span group that says which dictionaries were used."""
         self._check_lists()
         own, receipt = self._choose(doc)
         text = doc.text  # spaCy puts it together at every call
@@ -190,7 +192,7 @@ class Ruler(Pipe):
     def _choose(self, doc: Doc) -> "tuple[PatientTerms | None, dict[str, str]]":
         """Return the terms of the Doc's patient, and which dictionaries are used.
 
-        RAISES: NotDeidentified (D166) if there are none and `without_patient` is "refuse".
+        RAISES: NotDeidentified (D166) if there are no terms of the patient and `without_patient` is "refuse".
         """
         if self.store is None:
             return None, {}
@@ -204,18 +206,18 @@ class Ruler(Pipe):
         return None, {"dictionaries": f"institution: {missing}" if self.store.has_patients else "institution"}
 
     def __call__(self, doc: Doc) -> Doc:
-        """Find terms in a Doc and write the span group.
+        """Find terms in a Doc and write them to the span group.
 
         doc (Doc): the Doc.
         RETURNS (Doc): the same Doc.
-        RAISES: as `find`.
+        RAISES: the errors of `find`.
         """
         evidence, receipt = self._find(doc)
         write_evidence(doc, self.key, evidence, version=self.version, **receipt)
         return doc
 
     def _check_lists(self) -> None:
-        """Raise an error if lists or dictionaries are missing."""
+        """Raise an error if required lists or dictionaries are missing, so that no note is searched without them."""
         if self._absent:
             raise ConfigError(Errors.D150.format(path=self._absent[0]))
         if (found := len(self.confidential.lists)) < self.expects_lists:
@@ -234,7 +236,7 @@ class Ruler(Pipe):
         return {"cfg": lambda: srsly.json_dumps(cfg).encode(), "terms": self.public.to_bytes}
 
     def _readers(self) -> dict[str, Callable[[bytes], None]]:
-        """Return a function per part that loads it."""
+        """Return for each saved part the function that loads it."""
         return {"cfg": self._read_cfg, "terms": self._read_terms}
 
     def _read_cfg(self, data: bytes) -> None:
@@ -244,9 +246,7 @@ class Ruler(Pipe):
         self._saved = list(cfg["paths"])
 
     def _read_terms(self, data: bytes) -> None:
-        """Set saved terms, and keep the lists that are configured when the pipeline is loaded and were not saved with
-        it.
-        """
+        """Set saved terms. Lists that the config names, but that were not saved with the pipeline, are kept."""
         named, self.public = self.public.lists, TermMatcher.from_bytes(data, self.name)
         same = {name for name, content in self.public.lists.items() if named.get(name) == content}
         self._absent = [path for path in self._absent if path not in self._saved]
@@ -255,7 +255,7 @@ class Ruler(Pipe):
         self.public.add_lists([path for path in added if path.stem not in same], self.label)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialize the public terms.
+        """Serialize the public terms and the number of confidential lists.
 
         exclude (Iterable[str]): parts to leave out: "cfg", "terms".
         RETURNS (bytes): msgpack.
@@ -264,7 +264,7 @@ class Ruler(Pipe):
         return data
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Ruler":
-        """Deserialize the public terms in place. Confidential terms are kept.
+        """Load serialized public terms into this component. Its confidential terms are kept.
 
         data (bytes): output of `to_bytes`.
         exclude (Iterable[str]): parts to keep unchanged.
@@ -274,7 +274,7 @@ class Ruler(Pipe):
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save the public terms.
+        """Save the public terms and the number of confidential lists.
 
         path (str or Path): folder of the component.
         exclude (Iterable[str]): parts to leave out: "cfg", "terms".
@@ -286,7 +286,7 @@ class Ruler(Pipe):
                 (folder / part).write_bytes(dump())
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Ruler":
-        """Load the public terms in place. Confidential terms are kept.
+        """Load saved public terms into this component. Its confidential terms are kept.
 
         path (str or Path): folder of the component.
         exclude (Iterable[str]): parts to keep unchanged.
@@ -331,7 +331,7 @@ def _is_exact(match: Match, text: str) -> bool:
 
 
 def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None, store: "LocalStore | None") -> Ruler:
-    """Restore a pickled component."""
+    """Restore a component from the arguments that `Ruler.__reduce__` returned."""
     ruler = Ruler(paths=[], **settings).from_bytes(data)
     if confidential is not None:
         ruler.confidential = TermMatcher.from_bytes(confidential)

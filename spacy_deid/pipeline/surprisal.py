@@ -1,4 +1,7 @@
-"""deid_surprisal: scores each word by how unexpected it is to a masked language model, without training."""
+"""deid_surprisal: scores each word by how unexpected it is to a masked language model, without training on PHI.
+
+Names are harder to predict from the context than other words, so unexpected words are candidates for identifiers.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -22,7 +25,10 @@ Values = NDArray[np.float64]
 
 
 class Surprisal:
-    """Writes scores to ``doc.user_data["deid/surprisal"]``, and words above the threshold to its span group."""
+    """Scores words with a masked language model.
+
+    It writes the scores to ``doc.user_data["deid/surprisal"]``, and words that reach the threshold to a span group.
+    """
 
     def __init__(
         self,
@@ -62,7 +68,7 @@ class Surprisal:
         self._properties: dict[str, NDArray[np.float32]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle without the model; the copy loads it again."""
+        """Leave the model out of pickles; the unpickled component loads it again on first use."""
         return {**self.__dict__, "_model": None, "_properties": {}}
 
     @property
@@ -77,7 +83,7 @@ class Surprisal:
         return self._model
 
     def __call__(self, doc: Doc) -> Doc:
-        """Score a note.
+        """Score the words of a note, and write the scores and the words that reach the threshold.
 
         doc (Doc): the note.
         RETURNS (Doc): the same Doc, with scores and spans.
@@ -87,7 +93,7 @@ class Surprisal:
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
-        """Score notes; short notes share batches.
+        """Score the words of a stream of notes. Short notes share batches of the model.
 
         stream (Iterable[Doc]): the notes.
         batch_size (int): number of notes per batch.
@@ -102,7 +108,8 @@ class Surprisal:
         """Score the words of notes, without changing the Docs.
 
         docs (Sequence[Doc]): the notes.
-        RETURNS (list[tuple]): for each note the tokens with a letter or digit, their pieces, and their scores.
+        RETURNS (list[tuple]): for each note the indices of the tokens with a letter or digit, their word pieces, and
+            their scores.
         """
         words = [[token.i for token in doc if any(map(str.isalnum, token.text))] for doc in docs]
         notes = [self._note(doc, places) for doc, places in zip(docs, words, strict=True)]
@@ -113,7 +120,7 @@ class Surprisal:
         return list(zip(words, notes, scores, strict=True))
 
     def _note(self, doc: Doc, words: Sequence[int]) -> NoteWords:
-        """Convert a note to pieces."""
+        """Split a note into word pieces, and determine which words are masked together and which are scored."""
         encoded = self.language_model.pieces.encode(doc.text)
         starts = np.array([doc[word].idx for word in words], dtype=np.int64)
         ends = starts + np.array([len(doc[word]) for word in words], dtype=np.int64)
@@ -122,7 +129,7 @@ class Surprisal:
         return NoteWords(encoded.ids, first, last, aligned, self.masking.find(doc, words), self.candidates(doc, words))
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
-        """Score notes and write the results."""
+        """Score notes, and write scores and span group. A word that the model cannot read gets the highest score."""
         for doc, (words, note, scores) in zip(docs, self.predict(docs), strict=True):
             columns = model_columns(scores, doc, words, self.lang)
             values = self.score.compute(doc, words, columns) if words else np.zeros(0)
@@ -132,7 +139,7 @@ class Surprisal:
             self._write(doc, words, np.where(note.wanted, values, lowest), columns)
 
     def _write(self, doc: Doc, words: Sequence[int], values: Values, columns: dict[str, Values]) -> None:
-        """Write the scores to the user data, and words above the threshold to the span group."""
+        """Write the scores to the user data, and words that reach the threshold to the span group."""
         starts = [doc[word].idx for word in words]
         ends = [start + len(doc[word]) for start, word in zip(starts, words, strict=True)]
         doc.user_data[SCORES] = {

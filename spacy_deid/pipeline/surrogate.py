@@ -1,7 +1,9 @@
-"""deid_surrogate: converts the entities in ``doc.ents`` to a list of edits, under a policy and in a style.
+"""deid_surrogate: converts the entities in ``doc.ents`` to a list of edits, which make the released text.
 
-The style "surrogate" requires a project key (`Surrogate.set_key`), which is in no config, saved pipeline, trace or
-pickle. Notes with the same ``doc._.ehr["patient_id"]`` get the same surrogates; a note without one has its own.
+A policy determines for each label whether its spans are kept, tagged, generalized or replaced; a style makes the
+replacements. The style "surrogate" requires a project key (`Surrogate.set_key`), which is never part of a config,
+saved pipeline, trace or pickle. Notes with the same ``doc._.ehr["patient_id"]`` get the same surrogates; a note
+without an id has its own.
 """
 
 import hashlib
@@ -55,32 +57,38 @@ def masked(spans: Sequence[Span], mask: str = "*") -> list[str]:
 
 
 def removed(spans: Sequence[Span]) -> list[str]:
-    """Return empty strings."""
+    """Return an empty replacement for each span, which removes it from the text."""
     return [""] * len(spans)
 
 
 # Functions of the module and no closures: a pipeline with n_process is pickled where processes are spawned.
 STYLES: dict[str, Style] = {"tag": tagged, "numbered": numbered, "mask": masked, "remove": removed}
-"""The styles beside "surrogate"."""
+"""The styles that a setting can name, except "surrogate"."""
 
 
 @registry.deid_styles("spacy_deid.mask_style.v1")
 def make_mask_style(mask: str) -> Style:
-    """Make the style "mask" with another character.
+    """Make a style that masks each character of a span, as "mask" does, with a character of your choice.
 
-    mask (str): replacement of each character.
+    mask (str): what each character is replaced by, such as "█".
     RETURNS (Style): the style.
     """
     return partial(masked, mask=mask)
 
 
 class Surrogate:
-    """Writes the edits that make the released text. It changes neither ``doc.ents`` nor the text."""
+    """Decides how each entity is released, and writes the edits to the Doc.
+
+    It changes neither ``doc.ents`` nor the text; applying the edits makes the released text.
+
+    policy (Policy): the action for each label.
+    style_name (str): name of the current style, as edits record it.
+    """
 
     def __init__(
         self, name: str, *, style: "str | Style | SurrogateStyle" = "tag", policy: str | Policy = "strict"
     ) -> None:
-        """Initialize the component; see `factories.make_surrogate`. A policy can also be a `Policy`.
+        """Initialize the component; see `factories.make_surrogate`. The policy can also be given as an object.
 
         RAISES: ConfigError for an unknown style (D507), or an unknown or invalid policy (D505, D506).
         """
@@ -100,10 +108,10 @@ class Surrogate:
         return self._style if self._surrogates is None else self._surrogates
 
     def set_style(self, style: "str | Style | SurrogateStyle") -> None:
-        """Set the style.
+        """Set the style that makes the replacements.
 
-        style (Union[str, Style, SurrogateStyle]): name of a style, or a style. "surrogate" keeps the strategies of a
-            surrogate style that was set in the config.
+        style (Union[str, Style, SurrogateStyle]): name of a style, or a style. If the config already set a surrogate
+            style, "surrogate" keeps it with its strategies.
         RAISES: ConfigError (D507) for an unknown name.
         """
         if style == "surrogate" and self._surrogates is not None:
@@ -145,10 +153,10 @@ class Surrogate:
             self._salts = Salts(salts, self._key)
 
     def open_roster(self, folder: str | Path) -> None:
-        """Let no surrogate be a person that dictionaries know, from now on.
+        """Open dictionaries of real patients and staff, whose names are not used as surrogates from now on.
 
-        folder (Union[str, Path]): what ``spacy-deid dictionary build`` wrote.
-        RAISES: ConfigError as `LocalStore.open`.
+        folder (Union[str, Path]): folder written by ``spacy-deid dictionary build``.
+        RAISES: ConfigError for the same reasons as `LocalStore.open`.
         """
         from ..dictionaries.store import KnownIdentities, LocalStore
 
@@ -160,20 +168,20 @@ class Surrogate:
         return self._surrogates is not None and self._key is None
 
     def set_policy(self, policy: str | Policy) -> None:
-        """Set the policy.
+        """Set the policy, which determines the action for each label.
 
-        policy (Union[str, Policy]): a policy, its name or its file.
+        policy (Union[str, Policy]): a policy, the name of one that ships, or the path of its file.
         RAISES: ConfigError for an unknown (D505) or invalid policy (D506).
         """
         self.policy = load_policy(policy) if isinstance(policy, str) else policy
 
     def __call__(self, doc: Doc) -> Doc:
-        """Write the edits of a Doc.
+        """Decide how each entity of a Doc is released, and write the edits.
 
-        doc (Doc): a merged Doc.
+        doc (Doc): a Doc that ``deid_merge`` ran on.
         RETURNS (Doc): the same Doc.
-        RAISES: NotDeidentified if nothing was merged (D502), a merged token is neither in ``doc.ents`` nor recovered
-            (D510), or the project key is missing (D691).
+        RAISES: NotDeidentified if ``deid_merge`` did not run (D502), a token that it covered is neither in
+            ``doc.ents`` nor recovered as a medical term (D510), or the project key is missing (D691).
         """
         if self.lacks_key:
             raise NotDeidentified(Errors.D691)
@@ -202,7 +210,7 @@ class Surrogate:
         return doc
 
     def _identity(self, doc: Doc) -> "tuple[str, IdentityKey]":
-        """Return whether the surrogates are those of the patient or of the document, and the key for them."""
+        """Return the scope in which surrogates are consistent ("patient" or "document"), and the key for it."""
         if self._key is None:
             raise NotDeidentified(Errors.D691)
         if patient_id := normal_id(doc._.ehr.get("patient_id")):
@@ -212,11 +220,11 @@ class Surrogate:
         return "document", self._key.patient(f"\0document {digest}")  # no id begins like this
 
     def _replaces(self, label: str) -> bool:
-        """Return whether the policy and the style release nothing of spans with a label."""
+        """Return whether neither the policy nor the style releases the text of spans with a label."""
         return self.policy.replaces(label) and not (self._surrogates is not None and self._surrogates.releases(label))
 
     def _doubts(self, doc: Doc) -> list[str]:
-        """Return for each entity why it is replaced although its label is kept; "" for no reason.
+        """Return for each entity the reason to replace it although the policy keeps its label; "" if there is none.
 
         If detectors disagree, one label wins in ``doc.ents``. If the policy keeps that label, the other one still
         counts: a span that may be a name is not released because it may also be a town.
@@ -249,11 +257,12 @@ class Surrogate:
         return doubts
 
     def edit(self, spans: Sequence[Span], doubts: Sequence[str] = ()) -> tuple[list[Edit], list[list[Any]]]:
-        """Choose the action for each span, without changing the Doc.
+        """Choose the action for each span and make the edits, without changing the Doc.
 
-        spans (Sequence[Span]): disjoint, in the order of the text.
-        doubts (Sequence[str]): for each span why it must be replaced, or ""; empty for no reasons.
-        RETURNS (tuple): the edits, and [start, end, label, action] of every span.
+        spans (Sequence[Span]): disjoint spans of one Doc, in the order of the text.
+        doubts (Sequence[str]): for each span the reason why it must be replaced even if the policy keeps its label, or
+            ""; an empty sequence if there are no reasons.
+        RETURNS (tuple): the edits, and [start, end, label, action] of every span in character offsets.
         """
         doubts = doubts or [""] * len(spans)
         edits: list[Edit] = []
@@ -269,7 +278,7 @@ class Surrogate:
         return edits, decisions
 
     def _before(self, span: Span, text: str) -> Edit | None:
-        """Return the edit of the word before a span if it must agree with the surrogate: "a" and "an"."""
+        """Return the edit of the word before a span if it must agree with the surrogate, such as "a" to "an"."""
         if self._surrogates is None:
             return None
         from ..surrogates.mention import Mention
@@ -303,9 +312,9 @@ class Surrogate:
     def _act(self, span: Span, written: str, made: str, doubt: str) -> tuple[str, str | None]:
         """Return the action for a span, and its replacement (None if the span is kept).
 
-        written (str): replacement in the current style.
-        made (str): action of the style.
-        doubt (str): why the span must be replaced, or "".
+        written (str): replacement that the current style made.
+        made (str): action that the style reports for it, such as "replace" or "keep".
+        doubt (str): the reason why the span must be replaced, or "".
         """
         action = self.policy.action(span.label_)
         if not doubt and action == "keep":

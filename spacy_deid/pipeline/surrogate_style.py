@@ -1,4 +1,7 @@
-"""The style "surrogate" with its own strategies and date rules, as config blocks of ``deid_surrogate``."""
+"""Config blocks for ``deid_surrogate`` that adapt the style "surrogate": its strategies and its date rules.
+
+A strategy is a function that chooses a surrogate for each mention of a label in a note.
+"""
 
 from dataclasses import fields
 from functools import partial
@@ -32,18 +35,18 @@ STRATEGIES: dict[str, Strategy] = {
     "tag": tag,
     "generalize": generalize,
 }
-"""Strategies that a surrogate style can name by a plain string."""
+"""Strategies that a config can name by a plain string."""
 
 
 @registry.deid_styles("spacy_deid.surrogate_style.v1")
 def make_surrogate_style(
     default: Any = "consistent", labels: dict[str, Any] | None = None, dates: dict[str, Any] | None = None
 ) -> SurrogateStyle:
-    """Make the style "surrogate" with its own strategies and date rules.
+    """Make a style "surrogate" with chosen strategies for the labels, and chosen rules for shifting dates.
 
-    default (Union[str, Strategy]): strategy of all labels that are not in `labels`: "consistent", "random", "keep",
+    default (Union[str, Strategy]): strategy for all labels that are not in `labels`: "consistent", "random", "keep",
         "tag", "generalize", or a config block of the registry ``deid_strategies``.
-    labels (Optional[dict]): canonical label → strategy.
+    labels (Optional[dict]): canonical label → its strategy; None to use `default` for all.
     dates (Optional[dict]): settings of `surrogates.calendar.DateRules`, which shift dates and ages; None for a shift
         of at most three years into the past.
     RETURNS (SurrogateStyle): the style.
@@ -82,7 +85,7 @@ def make_markov_strategy(p: float) -> Strategy:
 
 @registry.deid_strategies("spacy_deid.similar_strategy.v1")
 def make_similar_strategy(lang: str, model: str = "", best: int = 5, candidates: int = 40) -> Strategy:
-    """Make the strategy that chooses names which a masked language model finds similar in context.
+    """Make the strategy that draws surrogates from names that fit the context, as a masked language model ranks them.
 
     It requires the extra "surprisal" for the models that ship, and "transformers" for other models.
 
@@ -99,13 +102,14 @@ def make_similar_strategy(lang: str, model: str = "", best: int = 5, candidates:
 
 @registry.deid_strategies("spacy_deid.self_decoded_strategy.v1")
 def make_self_decoded_strategy(model: str, lang: str, attempts: int = 20) -> Strategy:
-    """Make the strategy that writes names with a self-decoding model.
+    """Make the strategy that generates names with a self-decoding model; see `ml.self_decoder`.
 
     It requires the extra "transformers" and a model that was trained with ``scripts/self_decoder.py``.
 
     model (str): folder of a trained model.
-    lang (str): language of its names. In notes of other languages the strategy is "consistent".
-    attempts (int): number of draws per word before the person gets the surrogate of "consistent".
+    lang (str): language of the generated names. In notes of other languages the strategy is "consistent".
+    attempts (int): number of draws per word. If none of them is acceptable, the person gets the surrogate of
+        "consistent".
     RETURNS (Strategy): see `surrogates.self_decoded.SelfDecoded`.
     RAISES: ConfigError if packages are missing (D806) or the folder contains no self-decoding model (D249).
     """

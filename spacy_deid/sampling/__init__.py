@@ -1,1 +1,1 @@
-"""Stratified sampling of notes for a gold standard, and export of the sample for annotation."""
+"""Draw a stratified sample of notes for a gold standard, and export it for annotation tools."""

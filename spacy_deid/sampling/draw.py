@@ -2,12 +2,13 @@
 
 1. Count the documents and words of each stratum. The text is read here only if no column has the number of words.
 2. Collect the candidates of each stratum.
-3. Read the candidates, search them for identifiers of their own patient, and choose.
+3. Read the candidates, search them for identifiers of their own patient, and choose the notes of the sample.
 
 The choice prefers patients that are not in the sample yet, then notes with identifiers of their own patient, then the
 random order. The random order is that of a hash of the seed and the note id, so it does not depend on the order of the
-table. A pool keeps the first notes of the first patients in this order, so that different patients are available if
-the stratum has them, and the first notes of all patients to fill up. Its size does not grow with the table.
+table. The pool of a stratum, its set of candidates, keeps the first notes of the first patients in this order, so that
+different patients are available if the stratum has them, and the first notes of all patients to fill up. Its size does
+not grow with the table.
 """
 
 import heapq
@@ -28,8 +29,8 @@ class Candidate(NamedTuple):
     order (int): its position in the random order.
     patient (str): its patient; a note without a patient id counts as a patient of its own.
     known (bool): whether it has a patient id.
-    key (NoteKey): the key to read its text with.
-    group (int): number of its stratum.
+    key (NoteKey): key with which its text can be read from the table.
+    group (int): index of its stratum.
     """
 
     order: int
@@ -40,16 +41,16 @@ class Candidate(NamedTuple):
 
 
 def draw_order(seed: int, value: str) -> int:
-    """Compute a position in the random order: 64 bits of a hash of the seed and an id."""
+    """Compute the position of a note or patient in the random order: 64 bits of a hash of the seed and its id."""
     data = f"{seed}/{value}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
 class CandidatePool:
-    """The candidates of a stratum.
+    """Collects the candidates of a stratum in bounded memory: the first patients and notes in the random order.
 
-    size (int): maximal number of patients, and of notes of any patient.
-    per_patient (int): maximal number of notes per patient.
+    size (int): maximal number of patients whose notes are kept, and of notes kept regardless of their patient.
+    per_patient (int): maximal number of notes kept for each of these patients.
     """
 
     def __init__(self, size: int, per_patient: int) -> None:
@@ -72,7 +73,7 @@ class CandidatePool:
         self._add_patient(candidate, patient_order)
 
     def _add_patient(self, candidate: Candidate, order: int) -> None:
-        """Add a note if its patient is among the first."""
+        """Add a note if its patient is among the first in the random order."""
         kept = self._patients.get(order)
         if kept is None:
             if len(self._patients) == self._size:
@@ -99,13 +100,14 @@ _UNTYPED = "untyped"
 def make_sample(
     source: NoteSource, columns: Columns, settings: Settings, find: IdentifierFinder | None = None
 ) -> Sample:
-    """Draw a sample.
+    """Draw a stratified sample of notes from a table.
 
-    source (NoteSource): the table.
-    columns (Columns): its columns.
+    source (NoteSource): table of notes.
+    columns (Columns): names of its columns.
     settings (Settings): settings of the sample.
-    find (Optional[IdentifierFinder]): detects notes with identifiers of their own patient; None to draw without.
-    RETURNS (Sample): the notes and the frame.
+    find (Optional[IdentifierFinder]): tests whether a note contains identifiers of its own patient, because such notes
+        are preferred; None to draw without this preference.
+    RETURNS (Sample): the drawn notes, and counts of the table and its strata.
     RAISES: InputError for a missing column (D741), a text that is not a string (D742), a table without notes (D743),
         too many strata (D744), a repeated id (D745), a table that changed between the passes (D746) or dates that
         cannot be parsed (D751).
@@ -121,7 +123,7 @@ def make_sample(
 
 
 class _Drawing:
-    """The state of drawing one sample."""
+    """The three passes of drawing one sample, and what is kept between them."""
 
     def __init__(self, source: NoteSource, columns: Columns, settings: Settings) -> None:
         self._source, self._columns, self._settings = source, columns, settings
@@ -134,7 +136,7 @@ class _Drawing:
         self._empty: set[int] = set()  # positions of notes without words, if texts were read
 
     def count(self) -> list[Group]:
-        """Pass 1: count the strata."""
+        """Pass 1: count the documents and words of each stratum; return the strata, sorted by type and period."""
         undated = 0
         for row, (note_id, _, kind, day, length) in self._scan(with_length=True):
             self.rows = row
@@ -193,7 +195,7 @@ class _Drawing:
         return self._groups[key]
 
     def collect(self) -> list[list[Candidate]]:
-        """Pass 2: collect the candidates of each stratum."""
+        """Pass 2: collect the candidates of each stratum, in the order of the strata."""
         settings = self._settings
         numbers = {id(group): i for i, group in enumerate(self._ordered)}
         pools = [CandidatePool(group.planned * settings.pool, settings.per_patient) for group in self._ordered]
@@ -218,7 +220,7 @@ class _Drawing:
         return candidates
 
     def _refuse_duplicates(self, candidates: Sequence[Sequence[Candidate]]) -> None:
-        """Check that the note ids of the candidates are unique."""
+        """Check that the note ids of the candidates are unique. RAISES: InputError (D745) if not."""
         rows: dict[str, int] = {}
         for candidate in (c for pool in candidates for c in pool):
             ident = as_id(candidate.key.note_id)
@@ -229,7 +231,7 @@ class _Drawing:
                 rows[ident] = candidate.key.row
 
     def choose(self, candidates: Sequence[Sequence[Candidate]], find: IdentifierFinder | None) -> list[SampledNote]:
-        """Pass 3: choose among the candidates, starting with the strata that have the fewest patients."""
+        """Pass 3: choose notes among the candidates, starting with the strata that have the fewest patients."""
         identified = self._identified(candidates, find) if find else {}
         taken: Counter[str] = Counter()
         chosen: list[list[Candidate]] = [[] for _ in candidates]
@@ -239,13 +241,13 @@ class _Drawing:
         return self._finish([c for part in chosen for c in part], identified, find is not None)
 
     def _identified(self, candidates: Sequence[Sequence[Candidate]], find: IdentifierFinder) -> dict[int, bool | None]:
-        """Search the candidates. RETURNS (dict): row → whether it has its own patient's identifiers."""
+        """Search the candidates. RETURNS (dict): row → whether the note contains identifiers of its own patient."""
         owners = {c.key.row: c.patient for pool in candidates for c in pool if c.known}
         keys = [c.key for pool in candidates for c in pool if c.known]
         return {row: find(owners[row], text) for row, text in self._texts(keys)}
 
     def _texts(self, keys: Sequence[NoteKey]) -> Iterator[tuple[int, str]]:
-        """Read the texts of notes. RAISES: InputError, see `make_sample`."""
+        """Yield row and text of notes. RAISES: InputError (D742, D745, D746) if one is invalid, repeated, missing."""
         seen: set[int] = set()
         for row, value in self._source.texts(keys, self._columns):
             if row in seen:
@@ -264,7 +266,7 @@ class _Drawing:
     def _finish(
         self, chosen: Sequence[Candidate], identified: Mapping[int, bool | None], looked: bool
     ) -> list[SampledNote]:
-        """Read the texts of the chosen notes and update the counts of the strata."""
+        """Create the notes of the sample from the chosen candidates and update the counts of the strata."""
         texts = dict(self._texts([candidate.key for candidate in chosen]))
         drawn = []
         for number, candidate in enumerate(chosen, start=1):
@@ -281,7 +283,7 @@ class _Drawing:
 def _choose(
     candidates: Iterable[Candidate], count: int, identified: Mapping[int, bool | None], taken: Mapping[str, int]
 ) -> list[Candidate]:
-    """Choose by the number of notes of the patient so far, then by identifiers, then by random order."""
+    """Choose `count` notes: of patients with few notes so far first, then with identifiers, then by random order."""
     by_patient: dict[str, list[Candidate]] = {}
     for candidate in sorted(candidates, key=lambda c: (not identified.get(c.key.row), c.order, c.key.row)):
         by_patient.setdefault(candidate.patient, []).append(candidate)
@@ -302,7 +304,7 @@ def _choose(
 def _describe(
     groups: Sequence[Group], chosen: Sequence[Candidate], drawn: Sequence[SampledNote], looked: bool
 ) -> None:
-    """Update the counts of the strata."""
+    """Set the number of drawn notes, of their patients and of notes with identifiers of each stratum."""
     patients: dict[int, set[str]] = {}
     for candidate in chosen:
         patients.setdefault(candidate.group, set()).add(candidate.patient)

@@ -1,5 +1,6 @@
-"""The sample of notes: its settings, its strata (note type and period), the number of notes per stratum, and its
-notes.
+"""Define a sample of notes and its strata, and compute how many notes are drawn from each stratum.
+
+A stratum consists of the notes of one type in one period.
 
 The weight of a stratum is its number of documents times their mean number of words, so that many short notes, such as
 answers to a questionnaire, do not dominate the sample. Each stratum gives at least k notes, or all notes if it has
@@ -28,7 +29,7 @@ UNDATED = "undated"
 class Group:
     """A stratum: the notes of one type in one period.
 
-    note_type, period (str): of the notes.
+    note_type, period (str): type and period of its notes; "" for the period if notes have no dates.
     documents (int): number of notes that are not empty.
     words (int): number of words in all of them.
     weight (float): relative weight of the stratum.
@@ -55,12 +56,12 @@ class Group:
 
 
 def _by_words(group: Group) -> float:
-    """Documents × mean words."""
+    """Weigh a stratum by documents × mean words."""
     return float(group.words)
 
 
 def _by_log_words(group: Group) -> float:
-    """Documents × log10 of the mean words. The figures in the paper's example were computed this way."""
+    """Weigh a stratum by documents × log10 (1 + mean words), as in the example of the paper."""
     return group.documents * math.log10(1 + group.mean_words)
 
 
@@ -100,7 +101,7 @@ def allocate(groups: Sequence[Group], size: int, least: int = 10, weighting: str
 
 
 def make_period(period: str, date_format: str = "") -> Callable[[Any], str]:
-    """Create the function that names the period of a date.
+    """Create a function that returns the name of the period in which a date lies, such as "2019-Q1".
 
     period (str): "year", "half", "quarter", "month", or a number of years such as "4".
     date_format (str): format of dates that are strings, for `datetime.strptime`; "" for ISO 8601.
@@ -122,7 +123,7 @@ def make_period(period: str, date_format: str = "") -> Callable[[Any], str]:
 
 
 def _span(year: int, years: int) -> str:
-    """Name a period of several years. Periods of 4 years start in 2000, 2004, …"""
+    """Name the period of several years that contains a year. Periods of 4 years start in 2000, 2004, …"""
     first = year - year % years
     return str(first) if years == 1 else f"{first}-{first + years - 1}"
 
@@ -138,7 +139,7 @@ _PERIODS: Mapping[str, Callable[[date], str]] = MappingProxyType(
 
 
 def _read_date(value: Any, date_format: str) -> date | None:
-    """Parse a date; None if the value is not one."""
+    """Convert a date, datetime or string to a date; None if the value is not a date."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):
@@ -154,7 +155,7 @@ def _read_date(value: Any, date_format: str) -> date | None:
 
 
 class IdentifierFinder(Protocol):
-    """Tells whether a note contains identifiers of its own patient. Returns None if the patient is unknown."""
+    """Function that returns whether a note contains identifiers of its own patient; None if the patient is unknown."""
 
     def __call__(self, patient_id: str, text: str) -> bool | None: ...
 
@@ -177,7 +178,7 @@ def make_finder(store: LocalStore) -> IdentifierFinder:
 class Settings:
     """Settings of a sample.
 
-    size (int): minimal number of notes.
+    size (int): minimal number of notes in the sample, if the table has as many.
     least (int): minimal number of notes per stratum.
     period (str): see `make_period`.
     weighting (str): a key of `WEIGHTINGS`.
@@ -185,7 +186,7 @@ class Settings:
     date_format (str): format of dates that are strings.
     pool (int): number of candidates per drawn note. A larger pool contains more notes with identifiers and takes
         longer.
-    per_patient (int): maximal number of candidates per patient.
+    per_patient (int): maximal number of candidates kept per patient.
     """
 
     size: int = 10_000
@@ -201,12 +202,12 @@ class Settings:
 class SampledNote(NamedTuple):
     """A note of the sample.
 
-    name (str): its number, which replaces the ids in exports.
-    note_id, patient_id (Optional[str]): the ids in the table.
+    name (str): its number, such as "n000001", which replaces the ids in exports.
+    note_id, patient_id (Optional[str]): its ids in the table; None if unknown.
     group (Group): its stratum.
     row (int): its row in the table.
     identified (Optional[bool]): whether it contains identifiers of its own patient; None if unknown.
-    text (str): the note.
+    text (str): text of the note.
     """
 
     name: str
@@ -224,11 +225,11 @@ class SampledNote(NamedTuple):
 
 @dataclass(slots=True)
 class Sample:
-    """A sample and the frame it was drawn from.
+    """A sample of notes and the sampling frame: the counts of the table from which it was drawn.
 
-    settings (Settings): its settings.
-    groups (list[Group]): all strata, by type and period.
-    notes (list[SampledNote]): the notes, by stratum.
+    settings (Settings): settings of the sample.
+    groups (list[Group]): all strata, sorted by note type and period.
+    notes (list[SampledNote]): the drawn notes, sorted by stratum.
     rows (int): number of rows of the table.
     skipped (Counter): rows that could not be drawn, by reason.
     """

@@ -1,7 +1,7 @@
-"""Write a sample to a folder: the notes, the frame, the table of strata, and projects for annotation tools.
+"""Write a sample to a folder: its notes, sampling frame and table of strata, and projects for annotation tools.
 
 The folder is written under a temporary name and moved when it is complete. Only its owner can read it. In the projects
-for INCEpTION, brat and Label Studio the notes are named by their number.
+for INCEpTION, brat and Label Studio, notes are named by their number in the sample instead of their id.
 """
 
 import csv
@@ -33,19 +33,19 @@ The files hold notes of patients. They are as confidential as the records.
 
 
 def export(documents: Sequence[AnnotatedText], folder: Path, tool: str, *, model: str = "") -> None:
-    """Write a project for an annotation tool.
+    """Write the notes as a project for an annotation tool.
 
     documents (Sequence[AnnotatedText]): the notes, with the entities that a pipeline predicted as pre-annotation.
     folder (Path): folder to create.
     tool (str): a key of `EXPORTS`.
-    model (str): name of the pipeline; "" for none.
+    model (str): name of the pipeline that made the pre-annotation; "" for none.
     """
     folder.mkdir()
     EXPORTS[tool](documents, folder, model)
 
 
 def _export_inception(documents: Sequence[AnnotatedText], folder: Path, model: str) -> None:
-    """Write one CAS JSON file per note, a tagset and instructions."""
+    """Write an INCEpTION project: one UIMA CAS JSON file per note, a tagset and instructions for the import."""
     (folder / "documents").mkdir()
     for document in documents:
         write_cas_json(document, folder / "documents")
@@ -54,7 +54,7 @@ def _export_inception(documents: Sequence[AnnotatedText], folder: Path, model: s
 
 
 def _export_brat(documents: Sequence[AnnotatedText], folder: Path, model: str) -> None:
-    """Write NAME.txt and NAME.ann, and the annotation configuration."""
+    """Write a brat project: NAME.txt and NAME.ann of each note, and the annotation configuration."""
     for document in documents:
         write_brat(document, folder)
     sections = {"entities": [*LABELS], "relations": [], "events": [], "attributes": []}
@@ -63,7 +63,7 @@ def _export_brat(documents: Sequence[AnnotatedText], folder: Path, model: str) -
 
 
 def _export_label_studio(documents: Sequence[AnnotatedText], folder: Path, model: str) -> None:
-    """Write one list of tasks and the labelling configuration."""
+    """Write a Label Studio project: one list of tasks and the labelling configuration."""
     write_tasks(documents, folder / "tasks.json", model=model)
     write_text(folder / "config.xml", make_config())
 
@@ -101,15 +101,16 @@ def write_sample(
     model: str = "",
     overwrite: bool = False,
 ) -> None:
-    """Write a sample. Either the whole sample is written or nothing.
+    """Write a sample to a folder. Either the whole sample is written or nothing.
 
     sample (Sample): the sample.
     folder (Path): the folder to write to.
-    tools (Sequence[str]): keys of `EXPORTS`.
-    documents (Sequence[AnnotatedText]): the notes with pre-annotations; empty to export the notes without.
+    tools (Sequence[str]): annotation tools to write projects for, keys of `EXPORTS`.
+    documents (Sequence[AnnotatedText]): the notes with pre-annotations; empty to export notes without annotations.
     model (str): name of the pipeline that made the pre-annotations.
     overwrite (bool): whether an existing sample may be replaced.
-    RAISES: InputError if the folder is taken (D409, D750) or cannot be written (D740).
+    RAISES: InputError if the folder contains other files (D750) or a sample that may not be replaced (D409), or cannot
+        be written (D740).
     """
     check_place(folder, overwrite)
     notes = documents or [AnnotatedText(note.name, note.text) for note in sample.notes]
@@ -130,7 +131,7 @@ def write_sample(
 
 
 def _write_notes(sample: Sample, path: Path) -> None:
-    """Write the notes with their metadata. "weight" is the number of notes of the stratum that a note represents."""
+    """Write the notes as JSON lines. "weight" is the number of notes in the stratum that a drawn note represents."""
     lines = []
     for note in sample.notes:
         group = note.group
@@ -162,7 +163,7 @@ def _write_groups(groups: Sequence[Group], path: Path) -> None:
 
 
 def _swap(new: Path, place: Path) -> None:
-    """Move the finished folder to its place; the old one is removed afterwards."""
+    """Move the finished folder to its place, then remove the sample that it replaces."""
     old = new.with_name(new.name + ".old")
     if place.exists():
         place.rename(old)

@@ -1,4 +1,7 @@
-"""What a surrogate must not be: a value of the same note, a medical eponym, an offensive word, a real person."""
+"""Checks that a surrogate is not a value of the same note, a medical eponym, an offensive word or a real person.
+
+`Forbidden` makes this check for one note; `offensive_words` loads the offensive words of a language.
+"""
 
 import re
 from collections.abc import Collection, Container, Sequence
@@ -16,12 +19,15 @@ _CACHED = 50_000  # words whose case forms are cached
 
 
 class Forbidden:
-    """Whether a value must not be a surrogate in a note. The repr shows nothing of the note.
+    """Checks whether a value must not be used as a surrogate in a note.
+
+    A value is forbidden if it is a value of the note or contains a name of the note (in any inflection), if it
+    contains one of `words`, or if it is in `roster`. The repr does not quote the note.
 
     mentions (Sequence[Mention]): all mentions of the note.
     lang (str): ISO 639-1 code.
-    words (Collection[str]): folded words that no surrogate may contain, in any note.
-    roster (Container[str]): known real persons, by name or number.
+    words (Collection[str]): folded words that no surrogate may contain, such as eponyms and offensive words.
+    roster (Container[str]): full names and numbers of real persons.
     """
 
     def __init__(
@@ -37,10 +43,10 @@ class Forbidden:
         return f"Forbidden({len(self._mentions)} mentions)"
 
     def __call__(self, value: str) -> bool:
-        """Whether a value must not be a surrogate.
+        """Check a value.
 
-        value (str): a surrogate or a part of one, in its basic form.
-        RETURNS (bool): True if it is forbidden.
+        value (str): a surrogate or a part of one, uninflected.
+        RETURNS (bool): True if the value must not be used.
         """
         folded = fold(value)
         words = frozenset(_WORD.findall(folded)) - _particles()  # "von" is a word of eponyms
@@ -57,38 +63,41 @@ class Forbidden:
 
     @cached_property
     def _values(self) -> frozenset[str]:
-        """Return the folded values of the note."""
+        """The folded texts of all mentions of the note."""
         return frozenset(fold(mention.text) for mention in self._mentions)
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """Return the folded words of the names in the note."""
+        """The folded words of the names of persons in the note, without particles and words of one or two letters."""
         names = (fold(mention.text) for mention in self._mentions if mention.label in PERSONS)
         words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORTEST}
         return frozenset(words - _particles())
 
     @cached_property
     def _starts(self) -> frozenset[str]:
-        """Return the first letters of all values of one word, so that few words need to be inflected."""
+        """The first two and three letters of the names and one-word values of the note.
+
+        Only a word that begins with one of them is inflected and compared with the values of the note.
+        """
         words = self._names | {value for value in self._values if _WORD.fullmatch(value)}
         return frozenset(word[:n] for word in words for n in (2, 3))
 
 
 @cache
 def _particles() -> frozenset[str]:
-    """Return particles of names in all languages, which identify nobody."""
+    """Return the particles of names in all languages, such as "von" and "de", which identify nobody."""
     return frozenset(shared_words("people.toml", "particles", "common"))
 
 
 @lru_cache(_CACHED)
 def _folded_forms(word: str, lang: str) -> frozenset[str]:
-    """Return the folded case forms of a word, as a name and as a place."""
+    """Return the folded case forms of a word, inflected as a surname and as the name of a place."""
     return frozenset(fold(form) for kind in ("surname", "place") for form in case_forms(word, lang, kind=kind))
 
 
 @cache
 def offensive_words(lang: str) -> frozenset[str]:
-    """Return words that would make a surrogate offensive or absurd: those of the language and the English ones.
+    """Load words that would make a surrogate offensive or absurd: those of the language and the English ones.
 
     lang (str): ISO 639-1 code.
     RETURNS (frozenset[str]): folded words.

@@ -1,9 +1,11 @@
-"""The keys that surrogates are drawn with. The holder of the project key can reproduce surrogates, nobody else can.
+"""Secret keys, and the reproducible random numbers that are derived from them to choose surrogates.
+
+The same key gives the same surrogates in every run. Without the project key they cannot be reproduced.
 
     ProjectKey      a secret of the project, in a file that only its owner may read
     └── patient()   IdentityKey of one patient, by HKDF-SHA-256 (RFC 5869), with the patient's salt if there is one
         ├── draw()  Draw: a stream of random numbers for one decision, by HMAC-SHA-256 (RFC 2104) over its context
-        └── FormatPreservingCipher: replaces numbers by numbers of the same domain
+        └── FormatPreservingCipher: replaces numbers by numbers of the same range
 
 Surrogates of two project keys cannot be linked. If a patient's salt is destroyed, the patient's `IdentityKey` cannot
 be derived again. Draws use integers only, so they are the same on every machine and in every version of Python.
@@ -32,7 +34,7 @@ LEAST = 32
 """Minimum length of a project key in bytes: that of a SHA-256 hash, so that no derived key is stronger."""
 
 SMALLEST_DOMAIN = 1_000_000
-"""Smallest number of values of a domain of the cipher (NIST SP 800-38G revision 1, draft)."""
+"""Minimum number of values in a domain (a range of integers) of the cipher (NIST SP 800-38G revision 1, draft)."""
 
 _HASH = "sha256"
 _HASH_BYTES = 32
@@ -43,11 +45,12 @@ T = TypeVar("T")
 
 
 def hkdf(secret: bytes, salt: bytes, info: bytes, length: int = _HASH_BYTES) -> bytes:
-    """Derive a key from another one. Source: HKDF with SHA-256, RFC 5869, sections 2.2 and 2.3.
+    """Derive a key from another key with HKDF-SHA-256 (RFC 5869, sections 2.2 and 2.3).
 
     secret (bytes): the key to derive from.
-    salt (bytes): b"" for none. RFC 5869 allows a public salt; the salts of patients are secret.
-    info (bytes): purpose of the derived key.
+    salt (bytes): random bytes that change the result; b"" for none. RFC 5869 allows public salts, but the salts of
+        patients must be secret.
+    info (bytes): the purpose; different purposes give independent keys.
     length (int): length of the derived key in bytes, 8160 at most.
     RETURNS (bytes): the derived key.
     """
@@ -91,7 +94,7 @@ class ProjectKey(_Secret):
     """The secret that all surrogates of a project are derived from. Keep it away from the notes and from the vault.
 
     secret (bytes): at least 32 random bytes, not a password.
-    RAISES: ConfigError (D640) if it is shorter.
+    RAISES: ConfigError (D640) if there are fewer than 32 bytes.
     """
 
     __slots__ = ()
@@ -108,12 +111,12 @@ class ProjectKey(_Secret):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """Read a key.
+        """Read a key from a file.
 
         path (Union[str, Path]): a text file with the key in hexadecimal or base64, readable only by its owner.
         RETURNS (ProjectKey): the key.
-        RAISES: ConfigError if the file cannot be read (D641), others may read it (D642), or the key is too short
-            (D640).
+        RAISES: ConfigError if the file cannot be read or decoded (D641), if its permissions allow other users to read
+            it (D642), or if the key is too short (D640).
         """
         unreadable = ConfigError(Errors.D641.format(path=path, reason="neither hexadecimal nor base64"))
         try:
@@ -138,8 +141,8 @@ class ProjectKey(_Secret):
         """Write the key to a new file that only its owner may read.
 
         path (Union[str, Path]): the file. A missing folder is created, accessible only to its owner.
-        RAISES: ConfigError (D646) if the file exists, because its surrogates would be lost with it, or cannot be
-            written.
+        RAISES: ConfigError (D646) if the file exists or cannot be written. An existing key is never overwritten,
+            because its surrogates could not be reproduced without it.
         """
         try:
             Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -158,7 +161,7 @@ class ProjectKey(_Secret):
     def derive(self, purpose: str, length: int = _HASH_BYTES) -> bytes:
         """Derive a key for a purpose other than surrogates.
 
-        purpose (str): the purpose.
+        purpose (str): name of the purpose; each purpose has an independent key.
         length (int): length of the key in bytes.
         RETURNS (bytes): the key.
         """
@@ -169,8 +172,8 @@ class ProjectKey(_Secret):
 
         patient_id (str): the patient id; ids with the same `normal_id` give the same key.
         salt (bytes): the patient's salt, if the project uses salts; b"" otherwise.
-        RETURNS (IdentityKey): the same for the same project key, id and salt.
-        RAISES: InputError (D644) for an empty id, because all notes without one would get the surrogates of one
+        RETURNS (IdentityKey): the key, which is the same for the same project key, id and salt.
+        RAISES: InputError (D644) for an empty id: otherwise all notes without an id would share the surrogates of one
             person.
         """
         patient = normal_id(patient_id)
@@ -185,18 +188,19 @@ class IdentityKey(_Secret):
     __slots__ = ()
 
     def draw(self, *context: str) -> "Draw":
-        """Open the stream of random numbers for one decision.
+        """Return a stream of random numbers for one decision, such as the choice of a surname.
 
-        context (str): identifies the decision, such as "name", "Virtanen", "0". ("ab", "c") differs from ("a", "bc").
-        RETURNS (Draw): the stream at its beginning, the same for the same key and context.
+        context (str): strings that identify the decision, such as "name", "Virtanen", "0". ("ab", "c") differs from
+            ("a", "bc").
+        RETURNS (Draw): a new stream; the same key and context always give the same numbers.
         """
         return Draw(hmac.digest(self._secret, _framed("draw", *context), _HASH))
 
     def derive(self, *context: str) -> bytes:
         """Derive a key of 32 bytes for a cipher.
 
-        context (str): the purpose.
-        RETURNS (bytes): the key, which reveals nothing about any draw.
+        context (str): strings that identify the purpose.
+        RETURNS (bytes): the key. It is independent of the random numbers of `draw`.
         """
         return hmac.digest(self._secret, _framed("derive", *context), _HASH)
 
@@ -218,9 +222,9 @@ class Draw:
     def below(self, n: int) -> int:
         """Draw an integer from 0 to n - 1 with equal probabilities.
 
-        n (int): at least 1.
+        n (int): number of possible values, at least 1.
         RETURNS (int): the integer.
-        RAISES: ValueError (D645) for a smaller n.
+        RAISES: ValueError (D645) if `n` is less than 1.
         """
         if n < 1:
             raise ValueError(Errors.D645)
@@ -236,7 +240,7 @@ class Draw:
 
         options (Sequence): at least one option.
         RETURNS: one of them.
-        RAISES: ValueError (D645) for no options.
+        RAISES: ValueError (D645) if there are no options.
         """
         return options[self.below(len(options))]
 
@@ -244,9 +248,9 @@ class Draw:
         """Draw one of several options with probabilities proportional to their weights.
 
         options (Sequence): at least one option.
-        weights (Sequence[float]): finite, not negative, at least one positive.
-        RETURNS: one of the options, never one of weight 0.
-        RAISES: ValueError (D645) for other weights.
+        weights (Sequence[float]): one weight per option, finite and not negative, at least one of them positive.
+        RETURNS: one of the options, never one with weight 0.
+        RAISES: ValueError (D645) if the weights do not satisfy this.
         """
         if len(options) != len(weights) or not all(0 <= weight < inf for weight in weights):
             raise ValueError(Errors.D645)
@@ -257,21 +261,23 @@ class Draw:
         return options[self.position(list(accumulate(top * (whole // bottom) for top, bottom in ratios)))]
 
     def position(self, sums: Sequence[int]) -> int:
-        """Draw a position from running sums of weights, which a caller with a long list computes once.
+        """Draw an index with probabilities proportional to weights, given their cumulative sums.
 
-        sums (Sequence[int]): running sums of integer weights, ascending, the last one positive.
-        RETURNS (int): a position, never one of weight 0.
-        RAISES: ValueError (D645) for no weights.
+        It is faster than `weighted` for repeated draws from a long list, because the sums are computed only once.
+
+        sums (Sequence[int]): cumulative sums of integer weights, ascending, the last one positive.
+        RETURNS (int): an index into `sums`, never one with weight 0.
+        RAISES: ValueError (D645) if `sums` is empty or its last value is not positive.
         """
         if not sums or sums[-1] < 1:
             raise ValueError(Errors.D645)
         return bisect_right(sums, self.below(sums[-1]))
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """Shuffle with equal probabilities of all orders (Fisher and Yates).
+        """Return items in random order; all orders have the same probability (Fisher-Yates shuffle).
 
-        items (Sequence): the items, which are not changed.
-        RETURNS (list): the same items in another order.
+        items (Sequence): the items; the sequence itself is not changed.
+        RETURNS (list): a new list of the items.
         """
         out = list(items)
         for last in range(len(out) - 1, 0, -1):
@@ -280,18 +286,18 @@ class Draw:
         return out
 
     def chance(self, p: float) -> bool:
-        """Draw True with a probability.
+        """Return True with a given probability.
 
         p (float): the probability, from 0 to 1.
-        RETURNS (bool): True or False.
-        RAISES: ValueError (D645) for another number.
+        RETURNS (bool): True with probability `p`, otherwise False.
+        RAISES: ValueError (D645) if `p` is not between 0 and 1.
         """
         if not 0.0 <= p <= 1.0:
             raise ValueError(Errors.D645)
         return self.below(1 << 53) < p * (1 << 53)  # a float times a power of two is exact
 
     def _take(self, size: int) -> bytes:
-        """Return the next bytes of the stream."""
+        """Return the next `size` bytes of the stream."""
         while len(self._buffer) < size:
             self._buffer += hmac.digest(self._seed, self._counter.to_bytes(8, "big"), _HASH)
             self._counter += 1
@@ -300,17 +306,20 @@ class Draw:
 
 
 class FormatPreservingCipher:
-    """The cipher and the keyed draws for the numbers of a patient.
+    """Replaces the numbers of a patient by other numbers of the same domain (a range of integers from 0).
 
-    The cipher is FF1 of NIST SP 800-38G (2016), by the package libffx; NIST withdrew FF3, the other cipher of that
-    standard (second public draft of revision 1, February 2025). Two originals never have the same ciphertext, so
-    surrogates cannot collide between notes. The draft requires a domain of at least a million values. A domain of up
-    to 256 values is put into a keyed order as a whole; one in between has keyed draws, and so have kinds of numbers
-    whose surrogates come from a reserved range. There the replacer makes sure that the surrogates of two originals of
-    a note differ.
+    The method depends on the number of values in the domain:
 
-    libffx 2.0.1 (September 2026) has the MIT licence, is pure Python upon cryptography, and is called beta by its one
-    maintainer, who declares that its FF1 over integers never changes. The tests compare it with the samples of NIST
+    - at least a million: the cipher FF1 of NIST SP 800-38G (2016). It is a permutation: two originals never have the
+      same surrogate, not even in different notes. NIST withdrew FF3, the other cipher of that standard, and requires
+      a million values (second public draft of revision 1, February 2025).
+    - up to 256: all values are shuffled with the key, which is a permutation too.
+    - in between: a random number is drawn with the key, so two originals can have the same surrogate. The same holds
+      for numbers whose surrogates come from a reserved range (`draw`). The caller must make sure that the surrogates
+      within a note differ.
+
+    FF1 is from libffx 2.0.1 (September 2026; MIT licence, pure Python based on cryptography). Its only maintainer
+    calls it beta but declares that its FF1 over integers never changes. The tests compare it with the samples of NIST
     and with recorded ciphertexts. Of the other packages on the index, fpr-ff1 (MIT) requires Python 3.12, fastfpe
     (MIT) has no domain of integers, ff3 has FF3 only, and pyffx, pyfpe and fpe have had no release since 2021.
 
@@ -325,10 +334,10 @@ class FormatPreservingCipher:
 
     @cached_property
     def _cipher(self) -> Any:
-        """FF1 with AES-256.
+        """The cipher FF1 with AES-256 and a key of the patient.
 
-        RAISES: ConfigError (D670) if the package is not installed. Keyed draws instead would give surrogates that
-            differ from those of other machines.
+        RAISES: ConfigError (D670) if libffx is not installed. There is no fallback, because its surrogates would
+            differ from those of machines with libffx.
         """
         try:
             from ffx import FF1
@@ -337,17 +346,18 @@ class FormatPreservingCipher:
         return FF1(self._key.derive("numbers", "FF1"))
 
     def draw(self, *context: str) -> "Draw":
-        """Open the stream of random numbers of one decision. context (str): what is decided."""
+        """Return a stream of random numbers for one decision, identified by `context`; see `IdentityKey.draw`."""
         return self._key.draw("numbers", *context)
 
     def permute(self, value: int, size: int, *context: str) -> int:
-        """Replace an integer of a domain by another one.
+        """Replace an integer by another one of the same domain.
 
         value (int): from 0 to size - 1.
-        size (int): number of values of the domain.
-        context (str): what the number is: the tweak of the cipher.
-        RETURNS (int): integer from 0 to size - 1. It is a permutation, except for domains between 256 and a million
-            values.
+        size (int): number of values in the domain.
+        context (str): strings that identify the kind of number. Each context has its own permutation (they are the
+            tweak of the cipher).
+        RETURNS (int): integer from 0 to size - 1. Different values have different results, unless the domain has more
+            than 256 and fewer than a million values.
         RAISES: ConfigError (D670) if the domain needs the cipher and its package is not installed.
         """
         if size <= _RING:
@@ -360,7 +370,7 @@ class FormatPreservingCipher:
 
 
 def _framed(*parts: str) -> bytes:
-    """Join strings unambiguously: each one is preceded by its length."""
+    """Encode strings as bytes, each preceded by its length, so that different strings never give the same bytes."""
     # Notes may have a lone half of a surrogate pair. An encoding error about it would quote the note.
     coded = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(part).to_bytes(8, "big") + part for part in coded)

@@ -1,4 +1,7 @@
-"""The mentions of a note: each value with its context, its person or place, and doubts about its label.
+"""Mentions: the values to replace in a note, each with its label and the text around it.
+
+The functions find out which mentions name the same person or value (`number_entities`), and which names must not be
+kept because their label is uncertain (`find_doubts`).
 
 A policy that keeps the names of clinicians must not keep the name of a patient that a detector labelled as a
 clinician. So a name is kept only if the evidence is unanimous, certain and from more than one detector, and if the
@@ -21,27 +24,27 @@ AROUND = 60
 """Maximum number of characters of context on each side of a mention."""
 
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
-"""Labels of persons."""
+"""Canonical labels of names of persons."""
 
 DISPUTED = "disputed"
-"""Reason: a detector gave the span, or a part of it, another label."""
+"""Doubt: a detector assigned another label to the name or to a part of it."""
 UNSURE = "unsure"
-"""Reason: no second detector and nothing validated, or scores below the policy's threshold."""
+"""Doubt: a word of the name was found by only one detector, without a validated detection, or with too low scores."""
 OTHERWISE = "called otherwise"
-"""Reason: the same person has another label in the note or in the patient's record."""
+"""Doubt: the same person has another label in the note or in the patient's record."""
 
 _WORD = re.compile(r"\w+")
 
 
 class Mention(NamedTuple):
-    """A mention of a value.
+    """A value to replace, as it occurs at one place in a note, with the text around it.
 
-    text (str): as written in the note, including line breaks.
-    label (str): canonical label.
+    text (str): the value as written in the note, including line breaks.
+    label (str): canonical label, such as "PATIENT".
     before (str): up to `AROUND` characters of the note before it.
     after (str): up to `AROUND` characters of the note after it.
-    variant (int): 0 for the surrogate that all mentions of a value share; another number for a separate surrogate,
-        which strategies that give up consistency ask for. It is part of the context of every draw.
+    variant (int): 0 for the surrogate that all mentions of a value share. With another number the value gets a
+        different surrogate, for strategies such as `randomized` that vary the surrogates of a value.
     """
 
     text: str
@@ -56,10 +59,11 @@ class Mention(NamedTuple):
 
 
 def find_mentions(text: str, spans: Sequence[tuple[int, int, str]]) -> list[Mention]:
-    """Cut the mentions out of a note.
+    """Make a `Mention` of each labelled span of a note.
 
     text (str): the note.
-    spans (Sequence[tuple[int, int, str]]): start, end and canonical label, disjoint, in the order of the text.
+    spans (Sequence[tuple[int, int, str]]): start, end and canonical label of spans that do not overlap, in the order
+        of the text.
     RETURNS (list[Mention]): the mentions with their context.
     """
     return [
@@ -70,12 +74,14 @@ def find_mentions(text: str, spans: Sequence[tuple[int, int, str]]) -> list[Ment
 
 @dataclass(frozen=True, slots=True)
 class NameOccurrence:
-    """A name within its context, for strategies that ask a language model for names that fit there.
+    """A name with its context, for strategies that use a language model to choose a name that fits there.
 
     text (str): the mention with its context.
-    places (Sequence[tuple[int, int]]): character offsets in `text` of the names of the mention, ascending.
+    places (Sequence[tuple[int, int]]): start and end in `text` of each name of the mention (given name, surname …), in
+        ascending order.
     number (int): index in `places` of this name.
-    write (Callable[[str], str]): writes another name, given in the nominative, in the form of this one.
+    write (Callable[[str], str]): takes another name in the nominative and returns it in the form of this one: the same
+        grammatical case and capitals.
     """
 
     text: str
@@ -89,7 +95,7 @@ class NameOccurrence:
 
     @classmethod
     def of(cls, mention: Mention, places: Sequence[tuple[int, int]], number: int, write: Callable[[str], str]) -> Self:
-        """Make the occurrence of a name in a mention. `places` are offsets in the mention; see the class."""
+        """Create the occurrence of a name in a mention. Unlike in the class, `places` are offsets in the mention."""
         shift = len(mention.before)
         text = mention.before + mention.text + mention.after
         return cls(text, [(shift + start, shift + end) for start, end in places], number, write)
@@ -99,23 +105,26 @@ class NameOccurrence:
 
 
 def number_mentions(mentions: Sequence[str]) -> list[int]:
-    """Number values by first appearance. Values that are equal when folded have the same number.
+    """Number values in the order of their first appearance.
+
+    Values that differ only in case or accents (that are equal after `fold`) have the same number.
 
     mentions (Sequence[str]): values in the order of the text.
-    RETURNS (list[int]): numbers from 1.
+    RETURNS (list[int]): for each value its number, from 1.
     """
     seen: dict[str, int] = {}
     return [seen.setdefault(fold(mention), len(seen) + 1) for mention in mentions]
 
 
 def number_persons(mentions: Sequence[str]) -> list[int]:
-    """Number persons by first appearance.
+    """Number the persons that names refer to, in the order of their first appearance.
 
-    A mention belongs to a fuller one that has all its words; an initial matches a word that begins with it. If several
-    fuller names match, as "Ana García" and "Luis García" do for "García", the one mentioned last is chosen.
+    A name refers to the same person as a fuller name that contains all its words; an initial matches a word that
+    begins with it. If several fuller names match, as "Ana García" and "Luis García" do for "García", the one mentioned
+    last is chosen.
 
     mentions (Sequence[str]): names in the order of the text.
-    RETURNS (list[int]): numbers from 1.
+    RETURNS (list[int]): for each name the number of its person, from 1.
     """
     words = [_words(mention) for mention in mentions]
     different = list(dict.fromkeys(words))
@@ -140,10 +149,13 @@ def number_persons(mentions: Sequence[str]) -> list[int]:
 
 
 def number_entities(mentions: Sequence[Mention]) -> list[int]:
-    """Number the entities that mentions name: persons by all forms of their names, others by label and folded value.
+    """Number the entities that mentions refer to, so that mentions of one entity have the same number.
+
+    Names of persons are compared as in `number_persons`. Other mentions refer to the same entity if they have the same
+    label and differ only in case or accents.
 
     mentions (Sequence[Mention]): in the order of the text.
-    RETURNS (list[int]): numbers from 1; a person and a value never share one.
+    RETURNS (list[int]): for each mention the number of its entity, from 1.
     """
     places = [i for i, mention in enumerate(mentions) if mention.label in PERSONS]
     numbers = dict(zip(places, number_persons([mentions[i].text for i in places]), strict=True))
@@ -164,8 +176,8 @@ class Detection(NamedTuple):
     start, end (int): character offsets.
     label (str): canonical label.
     source (str): name of the detector.
-    score (float): probability.
-    validated (bool): whether it is an exact match of a dictionary, or a person's decision.
+    score (float): probability that the detection is correct, from 0 to 1.
+    validated (bool): whether the span is an exact match of a dictionary entry, or was confirmed by a person.
     """
 
     start: int
@@ -183,15 +195,18 @@ def find_doubts(
     names: Sequence[tuple[str, str]],
     sure: float,
 ) -> list[str]:
-    """Find for each name the reason why it must not be kept.
+    """Check for each name whether its label is certain enough to keep the name, and return the reason if it is not.
+
+    A name may be kept if no detector gave it another label, if each of its words was found by two detectors or by a
+    validated detection, and if the same person has no other label.
 
     text (str): the note.
-    spans (Sequence[tuple[int, int, str]]): start, end and canonical label of the names, disjoint, in the order of the
-        text.
+    spans (Sequence[tuple[int, int, str]]): start, end and canonical label of the names, which do not overlap, in the
+        order of the text.
     detections (Sequence[Detection]): all detections of the note, in any order.
     names (Sequence[tuple[str, str]]): names and labels of all persons of the note and of the patient's record.
-    sure (float): least score of a detection that counts.
-    RETURNS (list[str]): `DISPUTED`, `UNSURE`, `OTHERWISE`, or "" for a name that may be kept.
+    sure (float): minimum score of a detection that supports a label.
+    RETURNS (list[str]): for each name `DISPUTED`, `UNSURE` or `OTHERWISE`, or "" if it may be kept.
     """
     touching: list[list[Detection]] = [[] for _ in spans]
     starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
@@ -219,13 +234,13 @@ def find_doubts(
 
 
 def find_other_labels(mentions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
-    """Find the other labels that a person has in a note.
+    """Find for each name the other labels with which the same person occurs.
 
-    Two mentions may name the same person if one has all the words of the other, as "Dr. Khattabi" and "Mohamed El
-    Khattabi" do. Unlike in `number_persons`, a bare surname matches every fuller name that has it.
+    Two names are assumed to belong to the same person if one has all the words of the other, as "Dr. Khattabi" and
+    "Mohamed El Khattabi" do. Unlike in `number_persons`, a surname alone matches every fuller name that contains it.
 
     mentions (Sequence[tuple[str, str]]): names and canonical labels, in any order.
-    RETURNS (dict[tuple[str, str], set[str]]): mention → the other labels of this person.
+    RETURNS (dict[tuple[str, str], set[str]]): (name, label) → the other labels of this person, empty if it has none.
     """
     words = {mention: _words(mention[0]) for mention in dict.fromkeys(mentions)}
     labels: dict[frozenset[str], set[str]] = defaultdict(set)
@@ -241,7 +256,7 @@ def find_other_labels(mentions: Sequence[tuple[str, str]]) -> dict[tuple[str, st
 
 
 def _words(name: str) -> frozenset[str]:
-    """Return the folded words of a name without titles; never empty."""
+    """Return the folded words of a name without titles, or the titles if there is nothing else; never empty."""
     words = frozenset(_WORD.findall(fold(name)))
     return words - _titles() or words or frozenset({fold(name)})
 
@@ -253,9 +268,10 @@ def _titles() -> frozenset[str]:
 
 
 def _find_fuller_names(names: Sequence[frozenset[str]]) -> list[set[int]]:
-    """Return for each name the indices of those that have all its words, including itself. An initial matches a word.
+    """Return for each name the indices of the names that have all its words, including itself.
 
-    Names are looked up by word and initial: comparing every pair takes minutes for a long document.
+    An initial matches a word that begins with it. Names are indexed by word and initial, because comparing every pair
+    takes minutes for a long document.
     """
     having: dict[str, set[int]] = defaultdict(set)
     for i, name in enumerate(names):

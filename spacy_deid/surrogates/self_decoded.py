@@ -1,11 +1,14 @@
-"""The strategy `self_decoded`: names that a self-decoding model generates from names, drawn with the patient's key.
+"""The strategy `self_decoded`: replaces names by names that a self-decoding model generates.
 
-A person is replaced completely or not at all: the model gets the fullest mention, and the other mentions follow word
-by word. A generated word that is empty, unchanged, forbidden or in the dictionary is drawn again. A person is left to
-the strategy `consistent` if no word is found, or if a mention has other words than the fullest one (inflected forms,
-titles, other spellings). So is every mention that is not a name.
+The model receives the fullest mention of a person and proposes subwords for each word of it, with probabilities. The
+new words are drawn from them with the key of the patient and replace the same words in the other mentions of the
+person. A new word is drawn again if it is forbidden, occurs in the context, has no vowel, or does not consist of 3 to
+16 letters.
 
-User names and e-mail addresses are made by `consistent`: they do not follow the names that are generated here.
+All mentions of a person are replaced in this way, or none. A person is replaced as with `consistent` if no new word is
+found, or if a mention has words that the fullest mention does not have (inflected forms, titles, other spellings).
+Mentions that are not names are replaced as with `consistent` too. So are user names and e-mail addresses, which
+therefore do not agree with the generated names.
 """
 
 import re
@@ -20,7 +23,10 @@ from .mention import PERSONS, Mention
 from .strategies import Choice, Replacement, Setting
 
 Propose = Callable[[Sequence[str]], Sequence[Sequence[tuple[int, int, Sequence[Sequence[tuple[str, float]]]]]]]
-"""Names → for each name its words as (start, end, positions); a position is a list of subwords and probabilities."""
+"""A model: names → for each name its words as (start, end, positions).
+
+The new word has one subword per position; a position is a list of possible subwords with their probabilities.
+"""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _VOWEL = re.compile(r"[aeiouyáéíóúüäöåàèìòùâêîôûæø]", re.I)
@@ -28,14 +34,15 @@ _SHORTEST, _LONGEST = 3, 16  # letters of a generated word
 
 
 class SelfDecoded:
-    """The strategy `self_decoded`.
+    """Strategy that replaces the names of persons by names that a model generates; see the module.
 
     propose (Propose): the model; see `ml.self_decoder.SelfDecoder.propose`.
-    lang (str): language of its names. In notes of other languages the strategy is `consistent`.
+    lang (str): language of the model. Notes in other languages are replaced as with `consistent`.
     attempts (int): maximum number of draws for a word.
-    words (Collection[str]): folded words that no surrogate may contain.
+    words (Collection[str]): folded words that no surrogate may contain, in addition to `offensive_words`.
 
-    asked, left (int): number of persons looked up, and of those left to `consistent`.
+    asked, left (int): counters: persons for whom a surrogate was requested, and those among them who were replaced as
+        with `consistent` instead.
     """
 
     def __init__(self, propose: Propose, lang: str, attempts: int = 20, words: Collection[str] = frozenset()) -> None:
@@ -47,7 +54,7 @@ class SelfDecoded:
         return f"SelfDecoded({self.lang!r})"
 
     def __call__(self, mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
-        """Choose for the mentions of one label; see `strategies.Strategy`."""
+        """Return a choice for each mention of one label; see `strategies.Strategy`."""
         if setting.lang != self.lang:
             return [0] * len(mentions)
         groups: dict[int, list[int]] = defaultdict(list)
@@ -68,12 +75,12 @@ class SelfDecoded:
         return out
 
     def replace_names(self, texts: Sequence[str], key: IdentityKey, taken: set[str]) -> list[str] | None:
-        """Replace the mentions of one person.
+        """Replace all mentions of one person by a generated name.
 
-        texts (Sequence[str]): the mentions.
+        texts (Sequence[str]): the mentions of the person.
         key (IdentityKey): the key of the patient.
-        taken (set[str]): folded words that are in use; the generated words are added.
-        RETURNS (Optional[list[str]]): the surrogate of each mention; None if the person is left to `consistent`.
+        taken (set[str]): folded words that the name must not contain; the generated words are added to it.
+        RETURNS (Optional[list[str]]): the surrogate of each mention; None if no name could be generated.
         """
         fullest = max(texts, key=lambda text: (len(_parts(text)), len(text), text))
         wanted = {fold(word): word for word in _parts(fullest)}
@@ -104,7 +111,7 @@ class SelfDecoded:
         return [_write(text, made) for text in texts]
 
     def _draw_words(self, positions: Sequence[Sequence[tuple[str, float]]], draw: Draw) -> Iterator[str]:
-        """Draw words that can be pronounced, `attempts` times at most."""
+        """Draw up to `attempts` words, and yield those of 3 to 16 letters with at least one vowel."""
         for _ in range(self.attempts):
             new = "".join(
                 draw.weighted([piece for piece, _ in position], [p for _, p in position]) for position in positions
@@ -114,13 +121,13 @@ class SelfDecoded:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the words of a name that are replaced: all but particles."""
+    """Return the words of a name that are replaced: all except particles in lower case, such as "de"."""
     particles = shared_words("people.toml", "particles", "kept")
     return [word for word in _WORD.findall(text) if fold(word) not in particles or not word.islower()]
 
 
 def _write(text: str, made: Mapping[str, str]) -> str:
-    """Write a mention with new words and its own punctuation, white space and capitals."""
+    """Replace the words of a mention; its punctuation, white space and case stay. `made`: old word → new word."""
 
     def written(found: re.Match[str]) -> str:
         word = found[0]

@@ -1,18 +1,19 @@
-"""The strategy `similar`: names and towns that fit the context of the original according to a language model.
+"""The strategy `similar`: replaces names and towns by others that fit the context according to a language model.
 
-Candidates for a part of a name are listed names with the same sex, origin, frequency and length; candidates for a town
-are those of about its size in the region that replaces its own. Half of the ranked candidates are those that the model
-finds most probable when the whole mention is masked, the other half is drawn with the key of the patient. Each one is
-put into the place of the original, in its form, and ranked by the cosine of the embeddings there. One of the best is
-drawn with the key (after Albanese et al. 2023, arXiv:2311.10785, who use the words that the model predicts; of a name
-of several subwords it predicts only the first).
+Candidates for a part of a name (a given name or a surname) are names from lists, with the same sex and origin and a
+similar frequency and length. Candidates for a town are towns of similar size in the region that replaces its region.
+Half of the candidates are the most probable ones according to the model when the whole mention is masked. The other
+half is drawn with the key of the patient. Each candidate is written in place of the original, with the same inflection
+and capitals, and ranked by the cosine between its embedding and that of the original. One of the best candidates is
+drawn with the key. The method follows Albanese et al. 2023 (arXiv:2311.10785), who use the words that the model
+predicts; for a name of several subwords it predicts only the first.
 
-Everything else is as with `consistent`: names are replaced part by part, so that all forms of a name in a note agree,
-e-mail addresses too; forbidden names are not candidates; names with too few candidates, or that the model cannot read,
-and values that are neither names nor known towns are drawn from the lists.
+Everything else is as with `consistent`. Names are replaced part by part, so that all forms of a name in a note agree,
+including e-mail addresses. Forbidden names are not candidates. Names with too few candidates, names that the model
+cannot represent, and values that are neither names nor known towns are replaced as with `consistent`.
 
-The surrogate of a name depends on its context, so other notes of the patient may have other surrogates. A surrogate
-that is chosen for its similarity reveals something about the original, the more so the fewer candidates there are.
+The surrogate of a name depends on its context, so it can differ between the notes of a patient. A surrogate that is
+chosen for its similarity reveals something about the original, more so if there are few candidates.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,47 +28,49 @@ from .people import find_names
 from .places import find_towns
 from .strategies import Choice, Setting, Suggested
 
-_MOST_LOOKED_AT = 400  # names of a pool that the model scores
+_MOST_LOOKED_AT = 400  # maximum number of candidates that the model scores
 _PLACES = frozenset({"CITY", "STATE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
 
 
 class Ranker(Protocol):
-    """A language model that scores words in a context; see `masked_lm.in_place.WordsInPlace`."""
+    """Interface of a model that scores words in a context; `masked_lm.in_place.WordsInPlace` implements it."""
 
     def likelihoods(
         self, text: str, places: Sequence[tuple[int, int]], place: int, words: Sequence[str]
     ) -> Sequence[float]:
-        """Score words in one of several masked places.
+        """Compute how probable words are at a position of a text in which several words are masked.
 
-        text (str): the context.
-        places (Sequence[tuple[int, int]]): character offsets of the masked places.
-        place (int): index of the place.
-        words (Sequence[str]): the words.
-        RETURNS (Sequence[float]): a log likelihood for each word; empty if the model cannot score the place.
+        text (str): the text.
+        places (Sequence[tuple[int, int]]): start and end of each masked word.
+        place (int): index in `places` of the position to score.
+        words (Sequence[str]): candidate words.
+        RETURNS (Sequence[float]): log probability of each word; empty if the model cannot score the position.
         """
         ...
 
     def cosines(self, text: str, start: int, end: int, words: Sequence[str]) -> Sequence[float]:
-        """Compare the embeddings of words with that of the word they replace.
+        """Compute how similar words are to the word that they replace in a text, by their contextual embeddings.
 
-        text (str): the context.
+        text (str): the text.
         start, end (int): character offsets of the original word.
-        words (Sequence[str]): the words.
-        RETURNS (Sequence[float]): a cosine for each word; empty if the model cannot read the original.
+        words (Sequence[str]): candidate words.
+        RETURNS (Sequence[float]): for each word the cosine between its embedding and that of the original; empty if
+            the model cannot represent the original.
         """
         ...
 
 
 class Similar:
-    """The strategy `similar`.
+    """Strategy that replaces names and towns by similar ones that fit their context; see the module.
 
     ranker (Ranker): the language model.
-    lang (str): its language. In notes of other languages the strategy is `consistent`.
-    best (int): number of candidates from which one is drawn.
-    candidates (int): number of candidates that are ranked.
+    lang (str): language of the model. Notes in other languages are replaced as with `consistent`.
+    best (int): number of best-ranked candidates from which one is drawn.
+    candidates (int): maximum number of candidates that are ranked.
     RAISES: ConfigError (D696) if `best` is less than 2 or greater than `candidates`.
 
-    asked, left (int): number of names and towns looked up, and of those left to `consistent`.
+    asked, left (int): counters: names and towns for which a surrogate was requested, and those among them that were
+        replaced as with `consistent` instead.
     """
 
     def __init__(self, ranker: Ranker, lang: str, best: int = 5, candidates: int = 40) -> None:
@@ -80,7 +83,7 @@ class Similar:
         return f"Similar({self.lang!r}, best={self.best}, candidates={self.candidates})"
 
     def __call__(self, mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
-        """Choose for the mentions of one label; see `strategies.Strategy`."""
+        """Return a choice for each mention of one label; see `strategies.Strategy`."""
         if setting.lang != self.lang or not any(mention.label in PERSONS | _PLACES for mention in mentions):
             return [0] * len(mentions)
         names = find_names([mention for mention in mentions if mention.label in PERSONS], self.lang)
@@ -99,11 +102,12 @@ class Similar:
         """Draw one of the candidates that are most similar to the original.
 
         occurrence (NameOccurrence): the original in its context.
-        context (Sequence[str]): context of the draw.
-        pool (Sequence[str]): candidates.
-        allowed (Callable[[str], bool]): whether a candidate may be the surrogate.
+        context (Sequence[str]): strings that identify the random choice; see `IdentityKey.draw`.
+        pool (Sequence[str]): candidates in the nominative.
+        allowed (Callable[[str], bool]): returns whether a candidate can be the surrogate.
         key (IdentityKey): the key of the patient.
-        RETURNS (Optional[str]): a name in the nominative; None if there are too few, or the model cannot read it.
+        RETURNS (Optional[str]): one of the candidates. None if fewer than `best` candidates are allowed, or the model
+            cannot represent the original.
         """
         draw = key.draw("similar", self.lang, *context)
         pool = draw.shuffled(pool)[:_MOST_LOOKED_AT]
@@ -125,7 +129,7 @@ class Similar:
 
 @dataclass(frozen=True, eq=False)
 class _SuggestSimilar:
-    """The suggestions for one note; see `strategies.Suggest`. The repr shows nothing of the note."""
+    """Suggests surrogates for the names and towns of one note; see `strategies.Suggest`. The repr quotes none."""
 
     strategy: Similar
     key: IdentityKey

@@ -1,12 +1,12 @@
-"""Strategies: which mentions of a label share a surrogate, and which are kept, tagged or generalized instead.
+"""Strategies decide how the mentions of a label are replaced: by which surrogate, or kept, tagged or generalized.
 
-`consistent`, `randomized` and `markov` return the number of a variant for each mention: equal values and the parts of
-a name have the same surrogate in a variant, and different ones in two variants. `keep`, `tag` and `generalize` return
-the replacement itself.
+`consistent`, `randomized` and `markov` return a number for each mention, its variant. Mentions of one value with the
+same variant have the same surrogate; with different variants they have different surrogates. `keep`, `tag` and
+`generalize` return the replacement itself.
 
-Readers of released notes may recognize missed values, because these alone do not vary like surrogates do: the parrot
-attack. A surrogate that changes now and then, as a Markov chain over the mentions of an entity, prevents that (Carrell
-et al. 2019, 10.1093/jamia/ocz114; Carrell et al. 2020).
+If all mentions of a person have the same surrogate, a reader can recognize names that a detector missed (the parrot
+attack). `markov` makes this harder: it changes the surrogate of an entity now and then, as a Markov chain over its
+mentions (Carrell et al. 2019, 10.1093/jamia/ocz114; Carrell et al. 2020).
 """
 
 import re
@@ -21,7 +21,7 @@ from .keys import IdentityKey
 from .mention import Mention
 
 FALLBACK = "no_surrogate"
-"""Action of a mention for which no surrogate could be made."""
+"""Action of a mention that is replaced by its tag because no surrogate could be made."""
 
 OLDEST = 89
 """Oldest age that may be released. Source: HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C)."""
@@ -32,10 +32,11 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 class Replacement(NamedTuple):
-    """The replacement of a mention.
+    """The text that replaces a mention, and how it was made.
 
     text (str): the text that replaces the mention.
-    action (str): "replace", "keep", "tag", "generalize", or `FALLBACK` for a tag in place of a surrogate.
+    action (str): "replace" (by a surrogate), "keep", "tag", "generalize", or `FALLBACK` for a tag that is used because
+        no surrogate could be made.
     """
 
     text: str
@@ -48,13 +49,13 @@ class Replacement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The input of a strategy besides the mentions.
+    """The arguments of a strategy that are common to all mentions of one call.
 
     key (IdentityKey): the key of the patient.
     lang (str): ISO 639-1 code.
-    note (str): digest of the note, so that random choices differ between the notes of a patient.
-    entities (Sequence[int]): for each mention the number of the entity that it names; see `persons.number_entities`.
-    year (int): the year that ages are counted from; 0 to allow all years of birth.
+    note (str): hash of the mentions and their context, so that random choices differ between the notes of a patient.
+    entities (Sequence[int]): for each mention the number of the entity it refers to; see `mention.number_entities`.
+    year (int): the year in which the age of a patient is computed, for `generalize_date`; 0 to allow all years.
     """
 
     key: IdentityKey
@@ -64,35 +65,36 @@ class Setting:
     year: int = 0
 
 
-# Chooses a surrogate for a part of a name or a town: (name type or "city", folded nominative, candidates, whether a
-# candidate is allowed) → one of the candidates, None for no choice.
+# A function that chooses a surrogate for a part of a name or a town. Its arguments are the name type or "city", the
+# folded nominative of the original, the candidates, and a function that returns whether a candidate is allowed. It
+# returns one of the candidates, or None if it makes no choice.
 Suggest = Callable[[str, str, Sequence[str], Callable[[str], bool]], str | None]
 
 
 class Suggested(NamedTuple):
-    """The choice of variant 0 with suggested surrogates, where there are any."""
+    """A choice of a strategy: variant 0, where a surrogate that `suggest` returns replaces the usual one."""
 
     suggest: Suggest
 
 
-# The number of a variant, with or without suggestions, or the replacement itself.
+# What a strategy returns for a mention: a variant, variant 0 with suggestions, or the replacement itself.
 Choice = int | Suggested | Replacement
 # A strategy gets all mentions of one label, in the order of the text, and returns a choice for each.
 Strategy = Callable[[Sequence[Mention], Setting], Sequence[Choice]]
 
 
 def nothing(name_type: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]) -> str | None:
-    """Suggest nothing; see `Suggest`."""
+    """Return None: a `Suggest` function that never makes a choice."""
     return None
 
 
 def consistent(mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
-    """Use the same surrogate for the same entity in all notes of a patient. RETURNS (list[Choice]): zeros."""
+    """Use the same surrogate for an entity in all notes of a patient: return variant 0 for each mention."""
     return [0] * len(mentions)
 
 
 def randomized(mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
-    """Use a different surrogate for each mention, so that two mentions of one person seem to be two persons."""
+    """Use a different surrogate for each mention, so that two mentions of one person look like two persons."""
     draws = (setting.key.draw("random", setting.note, m.label, str(i)) for i, m in enumerate(mentions))
     return [1 + draw.below(_VARIANTS) for draw in draws]
 
@@ -115,7 +117,7 @@ def markov(mentions: Sequence[Mention], setting: Setting, p: float) -> list[Choi
 
 
 def keep(mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
-    """Keep the original text."""
+    """Keep the original text of each mention."""
     return [Replacement(mention.text, "keep") for mention in mentions]
 
 
@@ -125,7 +127,10 @@ def tag(mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
 
 
 def generalize(mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
-    """Replace a value by a coarser one if `GENERALIZERS` has a function for its label, otherwise as `consistent`."""
+    """Replace each value by a less specific one with the function of its label in `GENERALIZERS`.
+
+    A value without such a function, or for which it returns None, gets a surrogate as with `consistent`.
+    """
     out: list[Choice] = []
     for mention in mentions:
         make = GENERALIZERS.get(mention.label)
@@ -138,7 +143,7 @@ def generalize(mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
 
 
 RELEASING = frozenset({keep, generalize})
-"""The strategies that release the original or a part of it."""
+"""The strategies whose replacements can be or contain the original value."""
 
 
 def tag_of(mention: Mention) -> str:
@@ -156,8 +161,8 @@ def check_probability(p: float) -> float:
 def generalize_age(text: str, reference_year: int) -> str | None:
     """Keep an age up to 89 and replace an older one by "90+". Source: 45 CFR 164.514(b)(2)(i)(C).
 
-    text (str): the age as written.
-    reference_year (int): not used for ages.
+    text (str): the age as written in the note.
+    reference_year (int): not used; functions in `GENERALIZERS` have the same arguments.
     RETURNS (Optional[str]): the same text, "90+", or None if it has no number in digits.
     """
     numbers = [int(n) for n in _NUMBER.findall(text)]
@@ -169,9 +174,10 @@ def generalize_age(text: str, reference_year: int) -> str | None:
 def generalize_date(text: str, reference_year: int) -> str | None:
     """Reduce a date to its year, unless the year reveals an age over 89. Source: 45 CFR 164.514(b)(2)(i)(C).
 
-    text (str): the date as written.
-    reference_year (int): the year that ages are counted from.
-    RETURNS (Optional[str]): a year of four digits; None if there is not exactly one, or it is too long ago.
+    text (str): the date as written in the note.
+    reference_year (int): the year in which the age is computed; 0 to allow all years.
+    RETURNS (Optional[str]): the year in four digits. None if the text has no such year or several different ones, or
+        if the year is more than 89 years before the reference year.
     """
     years = set(_YEAR.findall(text))
     if len(years) != 1:
@@ -183,4 +189,4 @@ def generalize_date(text: str, reference_year: int) -> str | None:
 GENERALIZERS: Mapping[str, Callable[[str, int], str | None]] = MappingProxyType(
     {"AGE": generalize_age, "DATE": generalize_date}
 )
-"""Canonical label → function that makes a value coarser: (text, reference year) → text, None if that is not safe."""
+"""Canonical label → function (text, reference year) that returns a less specific text, or None if that is unsafe."""

@@ -1,7 +1,8 @@
-"""The style "surrogate": replaces the mentions of a note by realistic values, with a strategy for each label.
+"""The style "surrogate": replaces the mentions of a note by realistic values (surrogates).
 
-Strategies choose variants, replacers make surrogates, and each surrogate is checked. A replacer is pure and sees all
-mentions of its labels at once.
+First the strategy of each label decides which mentions share a surrogate, and which are kept, tagged or generalized.
+Then one function per group of labels (people, dates, numbers, places, sex) makes the surrogates. It receives all
+mentions of its labels at once and has no side effects. Finally each surrogate is checked; see `_check`.
 """
 
 import hashlib
@@ -64,16 +65,16 @@ _ROOMS: Mapping[str, str] = MappingProxyType(
         for label in labels
     }
 )
-"""Canonical label → what replaces it. Mentions with another label get a tag."""
+"""Canonical label → group of labels that one function replaces. Mentions with other labels are replaced by tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class SurrogateStyle:
-    """The strategies of all labels that the policy replaces.
+    """Settings of the style "surrogate": the strategy of each label, and how dates are replaced.
 
-    default (Strategy): strategy of the labels that are not listed.
+    default (Strategy): strategy of the labels that are not in `labels`.
     labels (Mapping[str, Strategy]): canonical label → strategy.
-    dates (Optional[DateRules]): rules for dates and ages; None for a shift.
+    dates (Optional[DateRules]): how dates and ages are replaced; None for the default rules, which shift dates.
     RAISES: ConfigError (D692) for an unknown label.
     """
 
@@ -100,10 +101,13 @@ class SurrogateStyle:
         year: int = 0,
         must_replace: AbstractSet[int] = frozenset(),
     ) -> list[Replacement]:
-        """Replace the mentions of a note. For the other arguments see `replace_mentions`.
+        """Replace the mentions of a note with the strategies of this style.
 
-        ehr (Mapping[str, Any]): what is known besides the note: "note_date", and the patient's "name" and "sex".
-        RETURNS (list[Replacement]): one for each mention.
+        The arguments are those of `replace_mentions`, except:
+
+        ehr (Mapping[str, Any]): fields of the health record: "note_date", and the patient's "name" and "sex". All are
+            optional.
+        RETURNS (list[Replacement]): one replacement per mention, in the same order.
         """
         rules = self.rules_of(ehr.get("note_date"))
         facts = {name: str(ehr[name]) for name in ("name", "sex") if ehr.get(name)}
@@ -113,11 +117,11 @@ class SurrogateStyle:
         )
 
     def rules_of(self, note_date: Any) -> DateRules | None:
-        """Return the date rules of one note.
+        """Return the date rules for one note: those of the style, with the date of the note as their reference.
 
         note_date (Any): the date of the note: a date, a datetime, or a string that begins with an ISO 8601 date. Other
             values are ignored.
-        RETURNS (Optional[DateRules]): the rules with the date as their reference.
+        RETURNS (Optional[DateRules]): the rules; those of the style, unchanged, if there is no valid date.
         """
         if isinstance(note_date, datetime):
             note_date = note_date.date()
@@ -130,7 +134,7 @@ class SurrogateStyle:
 
 
 def allow_all(value: str) -> bool:
-    """Forbid nothing: the default of `replace_mentions`."""
+    """Return False: every value can be a surrogate. This is the default for `forbidden` in `replace_mentions`."""
     return False
 
 
@@ -146,18 +150,22 @@ def replace_mentions(
     year: int = 0,
     must_replace: AbstractSet[int] = frozenset(),
 ) -> list[Replacement]:
-    """Replace the mentions of a note.
+    """Replace the mentions of a note by surrogates, or as their strategy says.
 
-    mentions (Sequence[Mention]): in the order of the text.
+    A mention for which no surrogate can be made is replaced by its tag, with the action `FALLBACK`.
+
+    mentions (Sequence[Mention]): all mentions of the note, in the order of the text.
     key (IdentityKey): the key of the patient.
     lang (str): ISO 639-1 code.
-    strategies (Mapping[str, Strategy]): canonical label → strategy; `consistent` for a missing label.
-    forbidden (Callable[[str], bool]): whether a value must not be a surrogate; see `forbidden.Forbidden`.
-    date_rules (Optional[DateRules]): rules for dates and ages; None for a shift.
-    facts (Mapping[str, str]): what is known about the patient besides the note: "name", "sex".
-    year (int): the year that ages are counted from when dates are generalized.
-    must_replace (Set[int]): indices of mentions that are neither kept nor generalized, whatever their strategy.
-    RETURNS (list[Replacement]): one for each mention.
+    strategies (Mapping[str, Strategy]): canonical label → strategy. Labels without one use `consistent`.
+    forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate; see
+        `forbidden.Forbidden`.
+    date_rules (Optional[DateRules]): how dates and ages are replaced; None for the default rules, which shift dates.
+    facts (Mapping[str, str]): "name" and "sex" of the patient from the health record, as far as they are known.
+    year (int): the year in which the age of a patient is computed when the strategy `generalize` reduces a date to
+        its year; 0 if it is unknown.
+    must_replace (Set[int]): indices of mentions that must not be kept or generalized, whatever their strategy.
+    RETURNS (list[Replacement]): one replacement per mention, in the same order.
     """
     choices = _choose(mentions, key, lang, strategies, year)
     for i in must_replace:
@@ -197,14 +205,13 @@ def replace_mentions(
 
 
 def agree(mention: Mention, surrogate: str, lang: str) -> tuple[int, int, str] | None:
-    """Change the word before a value that depends on its first sound: "a nurse" to "an Irish nurse".
+    """Adapt the word before a mention to the first sound of its surrogate: "a nurse" becomes "an engineer".
 
-    mention (Mention): the value and the text before it.
-    surrogate (str): the text that replaces it.
+    mention (Mention): the mention with the text before it.
+    surrogate (str): the text that replaces the mention; if it is empty, the blanks before the mention are removed.
     lang (str): ISO 639-1 code.
-    RETURNS (Optional[tuple[int, int, str]]): how many characters before the value the word starts and ends, and the
-        new word, in the case of the old one; None if the word stays. With an empty surrogate, the blanks before the
-        value are removed.
+    RETURNS (Optional[tuple[int, int, str]]): an edit: start and end of the word as distances in characters before the
+        mention, and the new word in the case of the old one. None if the word does not change.
     """
     if not surrogate:
         blank = len(mention.before) - len(mention.before.rstrip(" "))
@@ -227,7 +234,10 @@ def agree(mention: Mention, surrogate: str, lang: str) -> tuple[int, int, str] |
 def _choose(
     mentions: Sequence[Mention], key: IdentityKey, lang: str, strategies: Mapping[str, Strategy], year: int
 ) -> list[Choice]:
-    """Call the strategy of each label. `consistent` is skipped: most notes have no other one."""
+    """Call the strategy of each label and return one choice per mention.
+
+    `consistent` is not called, for speed: it would return 0 for every mention.
+    """
     out: list[Choice] = [0] * len(mentions)
     by_label: dict[str, list[int]] = defaultdict(list)
     for i, mention in enumerate(mentions):
@@ -250,15 +260,15 @@ def _choose(
 def _suggest_first(
     sources: Sequence[Suggest], name_type: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]
 ) -> str | None:
-    """Return the first suggestion of several sources."""
+    """Call several sources of suggestions in order and return the first surrogate that one of them suggests."""
     return next((name for suggest in sources if (name := suggest(name_type, lemma, pool, allowed))), None)
 
 
 def _check(mention: Mention, made: str | None, must_replace: bool) -> Replacement:
-    """Check a surrogate: use the tag if there is none, or if it is equal to the original.
+    """Return the surrogate of a mention, or its tag if there is no surrogate or if it equals the original.
 
-    Some replacers return values unchanged on purpose, because they identify nobody and remain true: ages up to 89,
-    relative days, kinship words, stages of life, and the country of the language's towns.
+    A few values are returned unchanged on purpose and are kept, because they identify nobody and remain true: ages up
+    to 89, relative days ("yesterday"), kinship words, stages of life, and the country of the language's towns.
     """
     if made == mention.text and (mention.label in LASTING or _is_description(mention)) and not must_replace:
         return Replacement(made, "keep")
@@ -268,5 +278,5 @@ def _check(mention: Mention, made: str | None, must_replace: bool) -> Replacemen
 
 
 def _is_description(mention: Mention) -> bool:
-    """Whether a mention that is labelled as a number, or as something else, consists of words: "lactante"."""
+    """Whether a mention with the label MRN or OTHER has no digit, so that it is a description such as "lactante"."""
     return mention.label in ("MRN", "OTHER") and not any(char.isdigit() for char in mention.text)

@@ -1,4 +1,4 @@
-"""Synthetic notes with gold PHI, from templates, real notes as carriers, and coherent invented persons."""
+"""Generate notes with invented, annotated identifiers, from templates and from real notes without identifiers."""
 
 from .corpus import SPLITS, make_corpus, make_note
 from .language import Language, load_language, read_origins, read_table

@@ -1,7 +1,8 @@
-"""Read carrier notes: real clinical text without identifiers, or with identifiers that are not labelled.
+"""Read carriers: real clinical notes into which invented identifiers are injected.
 
-A folder of assets contains the corpora under the names of project.yml; any other folder is read as .txt files and
-.jsonl files with a key "text". Every reader yields (name, text); the name determines the split.
+The notes contain no identifiers of their own, or identifiers that are not labelled. A folder of assets contains
+corpora under the names in project.yml; of any other folder the .txt files, and the .jsonl files with a key "text", are
+read. Every reader yields (name, text); the name determines the split.
 """
 
 import bz2
@@ -31,8 +32,8 @@ def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
 
     folder (Path): folder of assets, or of .txt and .jsonl files.
     lang (str): language code.
-    RETURNS (list[tuple[str, str]]): name and text, in order; texts of at most `LONGEST` characters, cut after a
-        sentence. Texts with fewer than five words are left out.
+    RETURNS (list[tuple[str, str]]): name and text of each carrier. A text longer than `LONGEST` characters is cut
+        after a sentence. Texts with fewer than five words are left out.
     RAISES: InputError if there are none (D607), or a file (D301, D303) or line (D302) cannot be read.
     """
     corpora = get_language(lang).read_toml("synth/carriers.toml")
@@ -46,7 +47,9 @@ def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
 
 
 def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
-    """Create a function that finds identifiers in a carrier by the pattern rules: ages, dates, numbers, some names.
+    """Create a function that labels the own identifiers of a carrier with the pattern rules of a language.
+
+    The rules find ages, dates, numbers and some names.
 
     lang (str): language code.
     RETURNS (Callable[[str], list[Entity]]): text → disjoint entities; of overlapping ones the longest.
@@ -66,7 +69,7 @@ def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
 
 @contextmanager
 def _reading(file: Path) -> Iterator[None]:
-    """Context manager that converts errors to InputErrors that name the file. Their messages may quote it."""
+    """Context manager that converts errors in reading, which may quote the file, to InputErrors that only name it."""
     try:
         yield
     except UnicodeError:
@@ -84,7 +87,7 @@ def _read_file(file: Path) -> str:
 
 
 def _cut(text: str) -> str:
-    """Cut a long text after a sentence."""
+    """Cut a text of more than `LONGEST` characters after the last sentence that fits."""
     if len(text) <= LONGEST:
         return text
     end = max(text.rfind(". ", 0, LONGEST), text.rfind(".\n", 0, LONGEST))
@@ -97,13 +100,13 @@ def _tidy(text: str) -> str:
 
 
 def _texts(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    """Yield one note per .txt file."""
+    """Yield each .txt file of a folder and its subfolders as one note."""
     for file in sorted(path.rglob("*.txt")):
         yield f"{name}/{file.relative_to(path)}", _read_file(file)
 
 
 def _jsonl(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    """Yield one note per line, under the key "text", of a file or the files of a folder."""
+    """Yield each line of a .jsonl file, or of the .jsonl files in a folder, as a note with the text of key "text"."""
     for file in [path] if path.is_file() else sorted(path.glob("*.jsonl")):
         for number, line in enumerate(_read_file(file).removeprefix("\ufeff").split("\n"), 1):
             if not line.strip():
@@ -125,7 +128,7 @@ def _sentences(path: Path, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(lines: Sequence[str], name: str, least: int, most: int) -> Iterator[tuple[str, str]]:
-    """Join lines to notes of varying lengths, the same on every machine."""
+    """Join each `least` to `most` lines to a note. The same lines make the same notes on every machine."""
     at = 0
     while at < len(lines):
         count = least + stable_hash(f"{name}/{at}") % (most - least + 1)
@@ -135,7 +138,7 @@ def _joined(lines: Sequence[str], name: str, least: int, most: int) -> Iterator[
 
 
 def _column(*names: str) -> Reader:
-    """Create a reader of one note per row of a CSV file, from the first of the columns that the file has."""
+    """Create a reader that yields one note per row of a CSV file, from the first given column that exists."""
 
     def table(path: Path, name: str) -> Iterator[tuple[str, str]]:
         with _reading(path), path.open(encoding="utf8", newline="") as file:
@@ -146,7 +149,7 @@ def _column(*names: str) -> Reader:
 
 
 def _cells(lines: Iterable[str], file: Path, names: Sequence[str]) -> Iterator[str]:
-    """Yield the text of every row of a CSV table."""
+    """Yield the cell of every row in the first given column that a CSV file has."""
     with _reading(file):
         rows = csv.DictReader(lines)
         column = next((name for name in names if name in (rows.fieldnames or ())), None)
@@ -178,4 +181,4 @@ _READERS: Mapping[str, Reader] = MappingProxyType(
         "sentences": _sentences,
     }
 )
-"""Name in ``carriers.toml`` → reader."""
+"""Readers by the name with which ``carriers.toml`` refers to them."""

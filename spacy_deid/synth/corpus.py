@@ -1,7 +1,7 @@
 """Generate a reproducible stream of notes: from templates, from loose sentences, and from carriers.
 
 A carrier is a real note into which identifiers are injected: sentences between its sentences, clauses after words, a
-header and a footer around it. The entities of the carrier itself move with their text, and nothing is injected inside
+header and a footer around it. The offsets of the carrier's own entities are adjusted, and nothing is injected inside
 or directly next to one.
 
 Each note has its own random generator, seeded with language, split, seed and number, so the same arguments make the
@@ -43,14 +43,15 @@ def make_corpus(
     noise: float = 0.2,
     folder: Path | None = None,
 ) -> Iterator[AnnotatedText]:
-    """Generate notes with gold PHI.
+    """Generate notes with annotated, invented identifiers.
 
     lang (str): code of a language with templates.
     n (int): number of notes.
     seed (int): seed of the random generators.
     split (str): "train", "dev" or "test": determines the templates, carriers and rare names that are used.
     carriers (Iterable[tuple[str, str]]): name and text of real notes, see `carriers`. The name determines the split.
-    prelabel (Callable[[str], list[Entity]] | None): finds the identifiers of the carrier itself; they become gold.
+    prelabel (Callable[[str], list[Entity]] | None): finds the own identifiers of a carrier, which are added to the
+        gold; None to add none.
     carrier_share (float): share of the notes that are carriers, if there are any.
     noise (float): share of the notes with typing or scanning errors.
     folder (Optional[Path]): folder with one folder per language; None for the languages of the package.
@@ -91,7 +92,7 @@ def make_authored_corpus(
 
     notes (Sequence[AuthoredNote]): the authored notes.
     seed (int): seed of the random generators.
-    turn (int): 0 for the notes as they were written; each other number fills them with other values.
+    turn (int): 0 for the notes as they were written; every other number fills them with different values.
     noise (float): share of the notes with typing or scanning errors.
     YIELDS (AnnotatedText): notes named by their brief, their number and the turn.
     """
@@ -102,7 +103,7 @@ def make_authored_corpus(
 
 
 def check_injection(language: Language, split: str) -> None:
-    """Raise ConfigError (D610) if a language has nothing to inject into carriers of a split."""
+    """Check that a language has text to inject into carriers of a split. RAISES: ConfigError (D610) if not."""
     if not any((*_injectable(language, split), *_of_split(language.frames, split))):
         raise ConfigError(Errors.D610.format(lang=language.lang, split=split))
 
@@ -114,9 +115,9 @@ def drop_unused(note: AnnotatedText, language: Language) -> AnnotatedText:
 
 
 def make_note(language: Language, rng: Random, split: str, name: str) -> AnnotatedText:
-    """Generate a note without a carrier: from a template, or with probability .2 from loose sentences.
+    """Generate a note from a template, or with probability .2 from one to seven unrelated sentences.
 
-    language (Language): synthesis data.
+    language (Language): templates and lists of the language.
     rng (Random): random generator.
     split (str): one of `SPLITS`.
     name (str): name of the note.
@@ -135,10 +136,10 @@ def make_note(language: Language, rng: Random, split: str, name: str) -> Annotat
 
 
 def render_template(template: Template, language: Language, rng: Random, split: str, name: str) -> AnnotatedText:
-    """Generate a note from a template.
+    """Generate a note by filling a template with invented persons.
 
     template (Template): the template.
-    language (Language): its language.
+    language (Language): templates and lists of its language.
     rng (Random): random generator.
     split (str): "train" or "test".
     name (str): name of the note.
@@ -151,15 +152,15 @@ def render_template(template: Template, language: Language, rng: Random, split: 
 
 
 def asks_of(templates: Iterable[Template]) -> set[tuple[str, str]]:
-    """Return the (who, what) of all slots of templates."""
+    """Return the (person, attribute) pairs for which the slots of templates ask, such as ("patient", "age")."""
     return {(slot.who, slot.what) for template in templates for slot in slots(template.nodes)}
 
 
 def carry(body: AnnotatedText, language: Language, rng: Random, split: str) -> AnnotatedText:
-    """Insert identifiers of invented persons into a carrier, a real note that serves as a template.
+    """Insert identifiers of invented persons into a carrier (a real note).
 
-    body (AnnotatedText): the carrier and the identifiers that it already contains.
-    language (Language): its language.
+    body (AnnotatedText): the carrier, with its own identifiers as entities.
+    language (Language): templates and lists of its language.
     rng (Random): random generator.
     split (str): one of `SPLITS`.
     RETURNS (AnnotatedText): the note and all its entities.
@@ -170,12 +171,12 @@ def carry(body: AnnotatedText, language: Language, rng: Random, split: str) -> A
 
 
 def _of_split(templates: Sequence[Template], split: str) -> list[Template]:
-    """Return the templates of a split."""
+    """Select the templates that belong to a split."""
     return [template for template in templates if template.split == split]
 
 
 def _injectable(language: Language, split: str) -> tuple[list[Template], list[tuple[str, Template]]]:
-    """Return the sentences and clauses of a split; if it has no sentences, lines of its templates."""
+    """Return the sentences and clauses of a split to inject; lines of its templates if it has no sentences."""
     clauses = [(word, clause) for word, clause in language.clauses if clause.split == split]
     return _of_split(language.sentences, split) or _of_split(language.lines, split), clauses
 
@@ -189,12 +190,12 @@ def inject(
     split: str,
     frames: list[Template],
 ) -> AnnotatedText:
-    """Inject sentences and clauses into a carrier, and with probability .6 add a frame.
+    """Insert sentences and clauses with invented identifiers into a carrier; add a frame with probability .6.
 
-    carrier (AnnotatedText): a real note with its own identifiers.
+    carrier (AnnotatedText): the real note, with its own identifiers as entities.
     sentences (list[Template]): sentences to insert between its sentences.
     clauses (list[tuple[str, Template]]): a word, and a clause to insert after that word.
-    language (Language): synthesis data.
+    language (Language): templates and lists of the language.
     rng (Random): random generator.
     split (str): "train" or "test".
     frames (list[Template]): headers and footers with a slot {note.body}.
@@ -235,7 +236,7 @@ def inject(
 
 
 def _ends(carrier: AnnotatedText, rng: Random, count: int) -> list[int]:
-    """Draw ends of sentences, in order, that do not touch an entity of the carrier."""
+    """Draw up to `count` offsets of sentence ends that do not touch an entity, in increasing order."""
 
     def ends_sentence(end: int) -> bool:  # a capital follows, and no abbreviation or initial precedes
         word = re.search(r"\S+$", carrier.text[: end - 1])
@@ -256,7 +257,7 @@ def _is_free(carrier: AnnotatedText, at: int) -> bool:
 def _anchors(
     carrier: AnnotatedText, clauses: list[tuple[str, Template]], rng: Random, most: int = 3
 ) -> list[tuple[int, Template]]:
-    """Draw offsets for clauses, each directly after an occurrence of its word."""
+    """Draw up to `most` clauses to insert, each with an offset directly after an occurrence of its word."""
     found: dict[int, Template] = {}
     for word, clause in rng.sample(clauses, min(len(clauses), 12)):
         places = [m.end() for m in re.finditer(rf"\b{re.escape(word)}(?=[ ,.;])", carrier.text)]

@@ -1,7 +1,7 @@
-"""Coherent persons: all persons of a note, with attributes that are drawn once and agree with each other.
+"""Invent the persons of a note, with names, ages, addresses and identifiers that agree with each other.
 
-Sex, age, date of birth, surnames, address and identifiers of a person agree with each other and with the relatives.
-Values are drawn when a template asks for them.
+A value is drawn when a template first uses it, and then stays the same throughout the note. It also agrees with the
+values of relatives.
 
 ``language.toml`` names the kinds of identifiers of an attribute (``ids = ["dni", "nie"]``). National kinds are part of
 their language (`LanguageData.id_makers`); the international ones are here. All have valid check digits. Any other name
@@ -27,13 +27,13 @@ from .language import Language, read_origins, read_table, stable_hash
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The relation of a person to the patient.
+    """A role in a note, such as "mother" or "clinician", with its possible sex and ages relative to the patient.
 
     sex (str): "male", "female", "" for either, or "other" for the opposite of the patient's.
     gap (tuple[int, int] | None): range of years that the person is older than the patient; None to draw any age.
     ages (tuple[int, int]): range of possible ages.
     kin (str): relation that determines the surname: "parent", "child", "sibling", "spouse" or "".
-    label (str): label of the name; "" for none.
+    label (str): canonical label of the person's name; "" for none.
     """
 
     sex: str = ""
@@ -73,22 +73,22 @@ _YOUNGER = {"child", "son", "daughter", "grandchild", "spouse"}
 
 
 def base_of(who: str) -> str:
-    """Return the role of a name in a template: "clinician2", another clinician, has the role "clinician"."""
+    """Return the role of a person in a template: "clinician2", a second clinician, has the role "clinician"."""
     return who.rstrip("0123456789")
 
 
 @dataclass(slots=True)
 class Person:
-    """A person, or the institution whose attributes are those of a person.
+    """An invented person. Institutions such as the hospital are persons too, because they also have attributes.
 
-    who (str): name in the template.
-    role (Role): relation to the patient.
+    who (str): key of the person in the template, such as "patient" or "clinician2".
+    role (Role): role in the note.
     sex (str): "male" or "female".
     born (date): date of birth.
     given (str): given names.
-    surnames (tuple[str, ...]): one or two.
+    surnames (tuple[str, ...]): one or two surnames.
     place (Mapping[str, str]): a row of the list of places: city, state, zip and other columns of the language.
-    known (dict[str, str]): the values drawn so far.
+    known (dict[str, str]): attribute → value, for the attributes drawn so far.
     """
 
     who: str
@@ -110,19 +110,20 @@ class Person:
         return max(0, day.year - self.born.year - ((day.month, day.day) < (self.born.month, self.born.day)))
 
     def bearer(self) -> IdBearer:
-        """Return the attributes that identifiers are made from."""
+        """Return the attributes that are encoded in identifiers, such as date of birth and sex."""
         letters = "".join(fold(name)[:2] for name in self.surnames)
         return IdBearer(self.sex, self.born, self.known.get("zip", self.place.get("zip", "")), letters)
 
 
 class Case:
-    """The persons of a note.
+    """Draws the persons of a note, each at its first use, so that they agree with each other.
 
-    language (Language): synthesis data.
+    language (Language): names, places and settings of the language.
     rng (Random): random generator.
     split (str): "train" or "test".
-    asks (set[tuple[str, str]]): (who, what) of every slot of the template, so that a patient with a job is an adult.
-    directives (Mapping[str, str]): "age" ("0..14") and "sex" of the patient.
+    asks (set[tuple[str, str]]): (person, attribute) of every slot of the template, so that, for example, a patient
+        with a job is an adult.
+    directives (Mapping[str, str]): settings of the template: "age" (range, "0..14") and "sex" of the patient.
     """
 
     def __init__(
@@ -141,9 +142,9 @@ class Case:
         self.style = rng.random()  # selects the usual date format of the note
 
     def person(self, who: str) -> Person:
-        """Return a person, who is drawn at the first call.
+        """Return a person of the note, who is drawn at the first call.
 
-        who (str): name in the template.
+        who (str): key of the person in the template.
         RETURNS (Person): the same person at each call, except for "eponym" (the person that a street or firm is named
             after), which is a new person each time.
         RAISES: ConfigError (D601) for an unknown role.
@@ -155,7 +156,7 @@ class Case:
         return self._people.pop(who) if who == "eponym" else self._people[who]
 
     def _draw_person(self, who: str, role: Role) -> Person:
-        """Draw a person."""
+        """Draw the sex, date of birth, names and place of a person."""
         sex = self._draw_sex(who, role)
         born = self._draw_birth(who, role)
         given, surnames = self._draw_names(sex)
@@ -167,7 +168,7 @@ class Case:
         return Person(who, role, sex, born, given, surnames, self._draw_place(role))
 
     def _draw_sex(self, who: str, role: Role) -> str:
-        """Draw a sex, or use that of the role or the directives."""
+        """Return the sex that the role or the directives of the template determine, or draw one."""
         if who == "patient" and "sex" in self._directives:
             return self._directives["sex"]
         if role.sex == "other":
@@ -177,7 +178,7 @@ class Case:
         return role.sex or self.rng.choice(("female", "male"))
 
     def _draw_birth(self, who: str, role: Role) -> date:
-        """Draw a date of birth that agrees with the date of the note and the patient's age."""
+        """Draw a date of birth that agrees with the role, the date of the note and the patient's age."""
         low, high = role.ages
         if who == "patient":
             low, high = map(int, self._directives.get("age", f"{self._youngest}..{self._oldest}").split(".."))
@@ -193,7 +194,7 @@ class Case:
         return self.day - timedelta(days=int(age * 365.25) + self.rng.randrange(1, 364))
 
     def _draw_names(self, sex: str) -> tuple[str, tuple[str, ...]]:
-        """Draw a given name and surnames, with the probability `origin_share` from a group of origin."""
+        """Draw given name and surnames; with probability `origin_share` both are names of one group of origin."""
         settings = self.language.settings.get("names", {})
         groups = read_origins(self.language.lang)
         count = 2 if settings.get("family") == "double" else 1
@@ -204,7 +205,7 @@ class Case:
         return self.draw_name(sex), tuple(self.draw_name("surname") for _ in range(count))
 
     def draw_name(self, part: str) -> str:
-        """Draw one name: by frequency, or one that is also a word or medical term, or a blend of two names.
+        """Draw one name: mostly by frequency, else one that is also a word, or an invented blend of two names.
 
         part (str): "female", "male" or "surname".
         RETURNS (str): the name.
@@ -240,7 +241,7 @@ class Case:
 
 
 def _patient_ages(asks: set[tuple[str, str]]) -> tuple[int, int]:
-    """Return the range of ages that agrees with the slots: an adult with a job, not too old with parents."""
+    """Return the range of ages that agrees with the slots: for example, a patient with a job is an adult."""
     least, most = [0], [99]
     for who, what in asks:
         base = base_of(who)
@@ -254,7 +255,7 @@ def _patient_ages(asks: set[tuple[str, str]]) -> tuple[int, int]:
 
 
 def _double_surnames(patient: Person, kin: str, sex: str, own: tuple[str, ...], rng: Random) -> tuple[str, ...]:
-    """Return two surnames: the first of the father and the first of the mother."""
+    """Return the two surnames of a relative where a child has the first surname of the father and of the mother."""
     first, second = patient.surnames[0], patient.surnames[-1]
     if kin == "parent":
         return (first, own[-1]) if sex == "male" else (second, own[-1])
@@ -266,7 +267,7 @@ def _double_surnames(patient: Person, kin: str, sex: str, own: tuple[str, ...], 
 
 
 def _shared_surname(patient: Person, kin: str, sex: str, own: tuple[str, ...], rng: Random) -> tuple[str, ...]:
-    """Return the patient's surname for most parents, children and spouses."""
+    """Return the surnames of a relative: mostly those of the patient, sometimes their own."""
     return patient.surnames if rng.random() < (0.65 if kin == "spouse" else 0.85) else own
 
 
@@ -277,11 +278,11 @@ _VIN_CHARACTERS = "ABCDEFGHJKLMNPRSTUVWXYZ0123456789"
 
 
 def make_id(kind: str, rng: Random, bearer: IdBearer) -> str:
-    """Make an identifier.
+    """Generate an identifier of a person.
 
-    kind (str): a kind of `id_makers`, or a pattern.
+    kind (str): key of `id_makers`, or a pattern for `fill_pattern`.
     rng (Random): random generator.
-    bearer (IdBearer): the person.
+    bearer (IdBearer): attributes of the person that the identifier encodes.
     RETURNS (str): the identifier.
     """
     maker = id_makers().get(kind)
@@ -296,7 +297,7 @@ def fill_pattern(pattern: str, rng: Random) -> str:
 
 @cache
 def id_makers() -> Mapping[str, IdMaker]:
-    """Return the makers of identifiers by kind: the national ones of all languages, and international ones."""
+    """Return the functions that generate identifiers, by kind: national (of all languages) and international."""
     makers = {name: maker for language in all_languages() for name, maker in language.id_makers.items()}
     international = {"card": _make_card, "imei": _make_imei, "ip": _make_ip, "mac": _make_mac, "vin": _make_vin}
     return MappingProxyType({**international, **makers})

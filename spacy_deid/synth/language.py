@@ -1,4 +1,4 @@
-"""The synthesis data of a language: settings, lists, templates, sentences and names, read once from plain files.
+"""Load the data from which notes in a language are generated: settings, lists, templates, sentences and names.
 
     lang/<lang>/synth/language.toml    names, dates, ages, labels, attributes
     lang/<lang>/synth/lists/*          one row per line (.txt) or a table with a header (.csv)
@@ -11,8 +11,10 @@
     lang/<lang>/names/PART.csv         ``name,count``, most frequent first
     lang/<lang>/names/origins.toml     names of groups of origin
 
-A first line of a template that begins with "#!" holds directives ("#! age=0..14 sex=female"). A line that begins with
-"# " in sentences, clauses and lists is a comment.
+A carrier is a real note into which identifiers are injected, see `corpus`.
+
+If the first line of a template begins with "#!", it contains settings of the template (directives)
+("#! age=0..14 sex=female"). A line that begins with "# " in sentences, clauses and lists is a comment.
 """
 
 import csv
@@ -35,7 +37,7 @@ COMMON = 500  # number of most frequent names that are never reserved for the te
 
 
 def stable_hash(text: str) -> int:
-    """Hash a text to 64 bits, unlike ``hash`` with the same result on every machine and in every run."""
+    """Hash a text to 64 bits. Unlike with ``hash``, the result is the same on every machine and in every run."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
 
 
@@ -50,7 +52,7 @@ def is_reserved(name: str, rank: int) -> bool:
 
 @dataclass(frozen=True)
 class NameTable:
-    """Names of one kind with their frequencies.
+    """Names of one kind, such as female given names, with their frequencies.
 
     names (tuple[str, ...]): most frequent first.
     cumulative (tuple[float, ...]): running sums of the counts.
@@ -65,10 +67,10 @@ class NameTable:
         return cls(tuple(name for name, _ in rows), tuple(accumulate(count for _, count in rows)))
 
     def draw(self, rng: Random, split: str, flat: float = 0.3) -> str:
-        """Draw a name.
+        """Draw a name by its frequency or uniformly.
 
         rng (Random): random generator.
-        split (str): only "test" draws reserved names.
+        split (str): split of the note; names reserved for the test split are drawn only for "test".
         flat (float): share of names drawn from the uniform distribution, so that rare names occur as well.
         RETURNS (str): the name.
         """
@@ -84,7 +86,7 @@ class NameTable:
 
 @lru_cache(maxsize=32)
 def read_table(lang: str, part: str) -> NameTable:
-    """Read the names of a language.
+    """Read one kind of names of a language with their frequencies.
 
     lang (str): language code.
     part (str): "female", "male" or "surname".
@@ -104,7 +106,7 @@ def read_table(lang: str, part: str) -> NameTable:
 
 @lru_cache(maxsize=8)
 def read_origins(lang: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Read the groups of origin of a language.
+    """Read the names of the groups of origin of a language.
 
     lang (str): language code.
     RETURNS (Mapping[str, Mapping[str, tuple[str, ...]]]): group → "female", "male", "surname" → names; empty if the
@@ -120,12 +122,12 @@ def read_origins(lang: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
 
 @dataclass(frozen=True)
 class Template:
-    """A parsed template.
+    """A parsed template of a note or of a part of it, such as a sentence.
 
     name (str): file and number, such as "discharge.3"; the part before the dot is the note type.
-    nodes (tuple[Node, ...]): input of `markup.render`.
+    nodes (tuple[Node, ...]): parsed text and slots, input of `markup.render`.
     split (str): "train", "dev" or "test".
-    directives (Mapping[str, str]): settings of its first line.
+    directives (Mapping[str, str]): settings in its first line, such as the sex of the patient.
     """
 
     name: str
@@ -136,12 +138,13 @@ class Template:
 
 @dataclass(frozen=True)
 class Language:
-    """The synthesis data of one language. A list is a tuple of rows; a row maps a column to the source of a template.
+    """The data from which notes in a language are generated. A list consists of rows: dicts of column → template.
 
     lang (str): language code.
     settings (Mapping[str, Any]): content of language.toml.
     lists (Mapping[str, tuple[Mapping[str, str], ...]]): lists by the stem of their file.
-    notes, sentences, frames (tuple[Template, ...]): in the order of the files.
+    notes, sentences, frames (tuple[Template, ...]): templates of notes, of sentences to inject, and of headers and
+        footers.
     clauses (tuple[tuple[str, Template], ...]): the word that a clause follows, and the clause.
     lines (tuple[Template, ...]): sentences for carriers of the splits "dev" and "test" if these have folders of their
         own: the lines of their templates that are complete sentences.
@@ -157,14 +160,14 @@ class Language:
     lines: tuple[Template, ...] = ()
 
     def get(self, table: str, key: str, default: Any = None) -> Any:
-        """Return a setting of a table of language.toml, or the default."""
+        """Return a setting in a table of language.toml, or the default if it is missing."""
         return self.settings.get(table, {}).get(key, default)
 
 
 def split_of(source: str) -> str:
     """Assign a template or carrier to a split by its hash: one in five is "test", the others "train".
 
-    source (str): source of the template, or name of the carrier.
+    source (str): text of the template, or name of the carrier.
     """
     return "test" if stable_hash(source) % 5 == 0 else "train"
 
@@ -184,7 +187,7 @@ def split_of_carrier(name: str, language: Language) -> str:
 
 @lru_cache(maxsize=8)
 def load_language(lang: str, folder: Path | None = None) -> Language:
-    """Load the synthesis data of a language.
+    """Load the data from which notes in a language are generated.
 
     lang (str): language code, the name of its folder.
     folder (Optional[Path]): folder with one folder per language; None for the languages of the package.
@@ -234,12 +237,12 @@ def _for_training(templates: Sequence[Template]) -> tuple[Template, ...]:
 
 
 def _read_notes(folder: Path) -> tuple[Template, ...]:
-    """Read the templates of every file of a folder."""
+    """Read the templates in all .txt files of a folder."""
     return tuple(template for path in sorted(folder.glob("*.txt")) for template in _read_templates(path))
 
 
 def _read_lines(folder: Path, split: str) -> Iterator[Template]:
-    """Yield the lines of a folder's templates that are complete: a sentence with a slot, without half of a choice."""
+    """Yield those lines of a folder's templates that are complete sentences with a slot, for injection."""
     for path in sorted(folder.glob("*.txt")):
         for n, line in _lines(path):
             halved = any(line.count(left) != line.count(right) for left, right in (("[[", "]]"), ("<<", ">>")))
@@ -259,7 +262,7 @@ def _read(path: Path) -> str:
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """Return the lines of a file with their numbers, without comments and empty lines; none if it does not exist."""
+    """Return number and text of the lines of a file that are no comments or empty; [] if the file does not exist."""
     if not path.exists():
         return []
     lines = enumerate(_read(path).split("\n"), 1)
@@ -267,7 +270,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
 
 
 def _read_list(path: Path) -> tuple[Mapping[str, str], ...]:
-    """Read a list: a table with a header, or one value per line."""
+    """Read a list from a .csv table with a header, or from a file with one value per line (column "text")."""
     rows: Sequence[Mapping[str, str]]
     if path.suffix == ".csv":
         rows = list(csv.DictReader(line for _, line in _lines(path)))
@@ -295,7 +298,7 @@ def _read_templates(path: Path) -> Iterator[Template]:
 
 
 def _parse_line(line: str, name: str) -> Template:
-    """Parse a sentence."""
+    """Parse a template of one line and assign it to a split."""
     return Template(name, parse(line.strip(), name), split_of(line.strip()))
 
 

@@ -1,4 +1,4 @@
-"""The template language: plain text with slots, choices and agreement, rendered to an annotated note.
+"""Parse and render the templates of notes: plain text with slots, choices and agreement.
 
     {patient.full}                 a slot: person and attribute, which determine the label
     {note.date:-3:long@DATE}       filters after colons, an explicit label after "@" ("@O" for no label)
@@ -27,11 +27,11 @@ _AGREE = re.compile(r"(\w+)\.sex\?([^{}|]*)\|([^{}|]*)")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A placeholder for a value.
+    """A placeholder in a template for an attribute of a person.
 
-    who, what (str): person and attribute.
-    filters (tuple[str, ...]): in the order of application.
-    label (str | None): explicit label; "O" for no label; None for the default.
+    who, what (str): key of the person and name of the attribute, such as "patient" and "age".
+    filters (tuple[str, ...]): changes to apply to the value, in order, such as "upper".
+    label (str | None): explicit label; "O" for no label; None for the label of the attribute.
     """
 
     who: str
@@ -42,7 +42,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Agree:
-    """Text that depends on the sex of a person."""
+    """Text of a template that depends on the sex of the person `who`."""
 
     who: str
     male: str
@@ -51,14 +51,14 @@ class Agree:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Alternatives, drawn with equal probability."""
+    """Alternatives in a template, one of which is drawn with equal probability."""
 
     branches: tuple[tuple["Node", ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Text that is one entity."""
+    """Part of a template whose whole text is one entity."""
 
     label: str
     nodes: tuple["Node", ...]
@@ -69,17 +69,17 @@ Node = str | Slot | Agree | Choice | Labelled
 
 @dataclass(slots=True)
 class Writer:
-    """Collects the text and the entities of a note."""
+    """Collects the text and the entities of a note while it is generated."""
 
     parts: list[str] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
     length: int = 0
 
     def write(self, text: str, label: str | None = None) -> None:
-        """Append text.
+        """Append text, and add an entity if it has a label.
 
         text (str): the text.
-        label (str | None): canonical label; None or "O" for text without identifier. White space at the edges is not
+        label (str | None): canonical label; None or "O" if the text is no identifier. White space at both ends is not
             part of the entity.
         """
         if text and label and label != UNLABELLED:
@@ -91,7 +91,7 @@ class Writer:
         self.length += len(text)
 
     def finish(self, name: str) -> AnnotatedText:
-        """Return the note under a name."""
+        """Return the collected text and entities as a note with the given name."""
         return AnnotatedText(name, "".join(self.parts), tuple(self.entities))
 
 
@@ -103,7 +103,7 @@ def parse(source: str, where: str) -> tuple[Node, ...]:
 
     source (str): the template.
     where (str): file and number of the template, for error messages.
-    RETURNS (tuple[Node, ...]): input of `render`.
+    RETURNS (tuple[Node, ...]): literal text, slots, choices and labelled parts, for `render`.
     RAISES: ConfigError (D600) for an unbalanced bracket or a malformed slot; (D001) for an unknown label.
     """
     nodes, end = _parse(source, 0, where, ())
@@ -142,7 +142,7 @@ def _expect(source: str, end: int, start: int, where: str) -> int:
 
 
 def _parse_choice(source: str, at: int, where: str) -> tuple[Choice, int]:
-    """Parse "[[…|…]]"."""
+    """Parse a choice, "[[…|…]]", at an offset. RETURNS: the choice and the offset after it."""
     branches, end = [], at + 1
     while True:
         branch, end = _parse(source, end + 1, where, ("|", "]]"))
@@ -152,7 +152,7 @@ def _parse_choice(source: str, at: int, where: str) -> tuple[Choice, int]:
 
 
 def _parse_slot(inner: str, at: int, where: str) -> Slot | Agree:
-    """Parse the text between braces."""
+    """Parse the text between braces. RAISES: ConfigError (D600) if it is malformed."""
     if match := _AGREE.fullmatch(inner):
         return Agree(*match.groups())
     match = _SLOT.fullmatch(inner)
@@ -165,11 +165,11 @@ def _parse_slot(inner: str, at: int, where: str) -> Slot | Agree:
 
 
 def render(nodes: Sequence[Node], writer: Writer, fill: Fill, sex: Callable[[str], str], rng: Random) -> None:
-    """Render a template.
+    """Render a template: draw its choices and write its text and values.
 
     nodes (Sequence[Node]): result of `parse`.
     writer (Writer): receives text and entities.
-    fill (Callable[[Slot, Writer], None]): writes the value of a slot.
+    fill (Callable[[Slot, Writer], None]): function that writes the value of a slot.
     sex (Callable[[str], str]): returns the sex of a person, "male" or "female".
     rng (Random): draws the branches of choices.
     """
@@ -190,7 +190,7 @@ def render(nodes: Sequence[Node], writer: Writer, fill: Fill, sex: Callable[[str
 
 
 def slots(nodes: Sequence[Node]) -> Iterator[Slot]:
-    """Yield the slots of a template in order, including those of all branches."""
+    """Yield the slots of a template in order, including those in all branches of choices."""
     for node in nodes:
         match node:
             case Slot():

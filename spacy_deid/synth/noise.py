@@ -1,6 +1,7 @@
-"""Simulate typing and scanning errors. The entities of a note move with their text.
+"""Simulate typing and scanning errors in annotated notes.
 
-Each character of the note is replaced by a string, empty or longer, and the offsets are recomputed.
+Each character of a note is replaced by a string, which can be empty or longer, and the offsets of the entities are
+adjusted.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ _NAME_LABELS = {"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "CITY", "TERRITORY
 
 
 def rewrite(note: AnnotatedText, pieces: Sequence[str]) -> AnnotatedText:
-    """Replace every character of a note.
+    """Replace every character of a note by a string, and adjust the entities.
 
     note (AnnotatedText): the note.
     pieces (Sequence[str]): the replacement of each character.
@@ -47,18 +48,18 @@ Hand = Callable[[AnnotatedText, Random], AnnotatedText]
 
 
 def _each(change: Callable[[str, Random], str]) -> Hand:
-    """Create a type of noise that changes each character independently."""
+    """Create a type of noise from a function that changes single characters."""
     return lambda note, rng: rewrite(note, [change(char, rng) for char in note.text])
 
 
 def _plain(char: str, _: Random) -> str:
-    """Remove the accent; "ñ" becomes "n", as on a foreign keyboard."""
+    """Remove the accent of a letter, as on a foreign keyboard: "ñ" becomes "n"."""
     bare = fold(char)
     return (bare.upper() if char.isupper() else bare) or char
 
 
 def _careless(char: str, rng: Random) -> str:
-    """Omit some punctuation."""
+    """Drop a punctuation mark with probability .35."""
     return "" if char in ",.;:" and rng.random() < 0.35 else char
 
 
@@ -80,7 +81,7 @@ def _scanned(char: str, rng: Random) -> str:
 
 
 def _slipped(note: AnnotatedText, rng: Random) -> AnnotatedText:
-    """Drop or double letters, replace them by a neighbouring key, or swap them with the next; not digits."""
+    """Drop or double some letters, replace them by a neighbouring key, or swap them with the next letter."""
 
     def same_entities(i: int) -> bool:  # whether a character and the next are inside the same entities
         return all((e.start <= i < e.end) == (e.start <= i + 1 < e.end) for e in note.entities)

@@ -1,4 +1,4 @@
-"""Fill an authored note with other persons, numbers, dates and places.
+"""Replace the persons, numbers, dates and places of an authored note (written by hand), to get more training data.
 
 Every word of a declared name is replaced by one other word in the whole note, so that relatives who share a surname
 share the new one, and each mention keeps its form: order, initials, capitals, lost accents, case endings, typing
@@ -6,8 +6,8 @@ errors. Dates move by the same number of whole weeks, so that weekdays, ages and
 their format, and those of a kind with a check digit get a valid one. A town moves with its postal code, if the
 list of places of the language has it.
 
-What cannot be replaced without doubt stays as it was written: a person with a mention that does not follow from the
-declared name, all dates of a note with one that does not parse, institutions, streets, professions and ages.
+What cannot be replaced reliably is kept: persons with a mention that cannot be derived from the declared name, all
+dates of a note if one of them cannot be parsed, institutions, streets, professions and ages.
 """
 
 import re
@@ -42,11 +42,12 @@ _ORIGIN_SHARE = 0.25  # persons whose names are drawn from a group of origin
 
 @dataclass(slots=True)
 class Renaming:
-    """The new words for the words of names in a note.
+    """Draws a new word for each word of the names in a note, and remembers it.
 
-    language (Language): synthesis data, for its lists of names.
+    language (Language): language of the note, for its lists of names.
     rng (Random): random generator.
-    taken (set[str]): folded words that no new word may be: all words of the note, and the new words so far.
+    taken (set[str]): words that are not used as new words: all words of the note, and the new words so far. These and
+        the keys of `words` are in lower case without accents (folded).
     words (dict[str, str]): folded word of a name → new word.
     """
 
@@ -84,7 +85,7 @@ def split_name(names: tuple[str, ...]) -> Iterator[str]:
 
 
 def refill(note: AuthoredNote, rng: Random) -> AnnotatedText:
-    """Fill a note with other values.
+    """Replace the marked values of an authored note by others.
 
     note (AuthoredNote): the note.
     rng (Random): random generator; the same state gives the same note.
@@ -114,7 +115,7 @@ def refill(note: AuthoredNote, rng: Random) -> AnnotatedText:
 
 
 def _rename(note: AuthoredNote, language: Language, rng: Random, values: dict[int, str]) -> Mapping[str, str]:
-    """Write all mentions of the persons whose mentions can all be rewritten.
+    """Rename the persons all of whose mentions can be rewritten, and write the new mentions to `values`.
 
     RETURNS (Mapping[str, str]): folded word of a name → new word, of these persons.
     """
@@ -141,7 +142,7 @@ def _words_of(person: Person) -> list[str]:
 
 
 def _fixed_persons(note: AuthoredNote) -> set[str]:
-    """Return the keys of persons who stay: with a mark that stays, or a mention that does not follow from the name."""
+    """Return the keys of persons who are kept: with a fixed mark, or a mention that the name does not explain."""
     fixed = set()
     for mark in note.marks:
         if mark.label in NAMES:
@@ -153,14 +154,14 @@ def _fixed_persons(note: AuthoredNote) -> set[str]:
 
 
 def rewrite_name(text: str, mark: Mark, person: Person, words: Mapping[str, str], lang: str) -> str | None:
-    """Write a mention of a person with the new words of the name.
+    """Rewrite a mention of a person with a new name in the same form, such as initials or an inflected surname.
 
     text (str): the mention.
-    mark (Mark): its mark, with the case.
-    person (Person): the person.
+    mark (Mark): its mark, with the grammatical case.
+    person (Person): the person, with the old name.
     words (Mapping[str, str]): folded word of the name → new word.
     lang (str): code of the language.
-    RETURNS (Optional[str]): the new mention; None if a word of the mention does not follow from the name.
+    RETURNS (Optional[str]): the new mention; None if a word of the mention cannot be derived from the name.
     """
     if "-\n" in text:  # a hyphen at the end of a line belongs to the page
         whole = rewrite_name(text.replace("-\n", ""), mark, person, words, lang)
@@ -184,7 +185,7 @@ def rewrite_name(text: str, mark: Mark, person: Person, words: Mapping[str, str]
 
 
 def _hyphenate(text: str) -> str:
-    """Break a text after a hyphen in its longest word."""
+    """Break the longest word of a text with a hyphen and a line end, as at the end of a line."""
     word = max(_WORD.finditer(text), key=lambda match: len(match[0]))
     at = (word.start() + word.end()) // 2
     return f"{text[:at]}-\n{text[at:]}"
@@ -200,7 +201,7 @@ def _rewrite_word(
     particles: frozenset[str],
     lang: str,
 ) -> str | None:
-    """Write one word of a mention: a name, its initial, initials, an inflected or a misspelt name, or a short form."""
+    """Rewrite one word of a mention: a name, initials, an inflected, misspelt or shortened name. None if unknown."""
     folded = fold(word)
     if folded in words and folded in map(fold, names):
         used.add(folded)
@@ -246,7 +247,7 @@ def _rewrite_word(
 
 
 def _initials(letters: str, names: list[str]) -> list[str]:
-    """Return the names with the given first letters, in the order of the name; empty if there are none."""
+    """Return the words of a name whose first letters are the given letters, in this order; [] if there are none."""
     chosen, at = [], 0
     for letter in letters:
         while at < len(names) and fold(names[at])[0] != letter:
@@ -259,7 +260,7 @@ def _initials(letters: str, names: list[str]) -> list[str]:
 
 
 def _like(new: str, like: str) -> str:
-    """Write a word with the capitals of another one, and without accents if its model lost them."""
+    """Write a word in upper or lower case if the word that it replaces is."""
     if len(like) > 1 and like.isupper():
         return new.upper()
     if like.islower():
@@ -268,7 +269,7 @@ def _like(new: str, like: str) -> str:
 
 
 def _misspell_like(new: str, right: str, wrong: str) -> str:
-    """Put the first typing error of a misspelt name into another name, at the same relative place."""
+    """Misspell a new name as the old one: apply the first typing error at the same relative position."""
     edit = next(iter(Levenshtein.editops(right, wrong)))
     at = min(len(new) - 1, round(edit.src_pos / len(right) * len(new)))
     if edit.tag == "delete":
@@ -281,7 +282,7 @@ def _misspell_like(new: str, right: str, wrong: str) -> str:
 
 
 def _mentions(note: AuthoredNote, chosen: list[int]) -> list[Mention]:
-    """Return marks as mentions with their context."""
+    """Convert the marks with the given indices to mentions, with the text before and after them."""
     return [
         Mention(
             note.text[(mark := note.marks[i]).start : mark.end],
@@ -294,7 +295,7 @@ def _mentions(note: AuthoredNote, chosen: list[int]) -> list[Mention]:
 
 
 def _move_dates(note: AuthoredNote, key: IdentityKey, values: dict[int, str]) -> None:
-    """Move all dates by the same number of weeks, or none of them if one cannot be moved."""
+    """Shift all dates by the same number of weeks, or none of them if one cannot be parsed or is fixed."""
     chosen = [i for i, mark in enumerate(note.marks) if mark.label == "DATE" and not mark.fixed]
     if not chosen or any(mark.fixed for mark in note.marks if mark.label == "DATE"):
         return
@@ -304,7 +305,7 @@ def _move_dates(note: AuthoredNote, key: IdentityKey, values: dict[int, str]) ->
 
 
 def _change_numbers(note: AuthoredNote, key: IdentityKey, rng: Random, values: dict[int, str]) -> None:
-    """Redraw the digits of numbers. Equal texts become equal numbers; a check digit stays right, or wrong."""
+    """Redraw the digits of numbers. Equal numbers stay equal; valid check digits stay valid."""
     made: dict[str, str] = {}
     for i, mark in enumerate(note.marks):
         if mark.fixed or mark.label not in _NUMBERS | _PHONES:
@@ -319,7 +320,7 @@ def _change_numbers(note: AuthoredNote, key: IdentityKey, rng: Random, values: d
 
 
 def _redraw(text: str, rng: Random, keep: int = 0) -> str:
-    """Replace the digits of a text, except for the first ones and for zeros at the beginning of a group."""
+    """Replace the digits of a text at random, except for the first `keep` ones and for leading zeros of a group."""
     out, digits = [], 0
     for at, char in enumerate(text):
         first = at == 0 or not text[at - 1].isdigit()
@@ -332,7 +333,7 @@ def _redraw(text: str, rng: Random, keep: int = 0) -> str:
 
 
 def _move_places(note: AuthoredNote, language: Language, rng: Random, values: dict[int, str]) -> None:
-    """Replace towns of the list of places, with the postal code and the region of the same key."""
+    """Replace each town that is in the list of places, and its postal code, by another place of the list."""
     rows = language.lists.get("places", ())
     known = {fold(row["city"]) for row in rows}
     drawn: dict[str, Mapping[str, str]] = {}
@@ -353,7 +354,7 @@ def _move_places(note: AuthoredNote, language: Language, rng: Random, values: di
 
 
 def _rewrite_address(text: str, names: Mapping[str, str], rng: Random) -> str:
-    """Replace the names in a log-in, an e-mail address or a URL, and redraw its digits."""
+    """Replace the old names in a user name, an e-mail address or a URL by the new ones, and redraw its digits."""
     written = text
     for old, new in sorted(names.items(), key=lambda item: -len(item[0])):
         if len(old) > 2:

@@ -1,4 +1,4 @@
-"""Corpus reader and augmenters for the training configs of spaCy: synthetic notes, noise, and injected identifiers.
+"""Register corpus readers and augmenters for spaCy training configs: synthetic and authored notes, noise, injection.
 
 An augmenter yields each example unchanged, sometimes followed by a changed copy.
 """
@@ -37,15 +37,15 @@ def make_synth_corpus(
     scheme: str = "canonical",
     augmenter: Augmenter | None = None,
 ) -> Callable[[Pipeline], Iterator[Example]]:
-    """Create a reader that generates notes without files. Every pass yields the same notes.
+    """Create a corpus reader that generates synthetic notes. Every pass over the corpus yields the same notes.
 
     lang (str): code of a language with templates.
     n (int): number of notes.
     seed (int): seed of the random generators.
     split (str): "train", "dev" or "test".
     carriers (str | Path | None): folder of real notes for injection, see `carriers.read_carriers`.
-    prelabel (bool): whether the pattern rules label the carriers' own identifiers.
-    carrier_share (float): share of the notes that are carriers, if there are any.
+    prelabel (bool): whether the pattern rules label the own identifiers of these notes (carriers).
+    carrier_share (float): share of the generated notes that are based on carriers, if there are any.
     noise (float): share of the notes with typing or scanning errors.
     scheme (str): label scheme of the examples.
     augmenter (Callable | None): as that of ``spacy.Corpus.v1``.
@@ -76,7 +76,7 @@ def make_authored_reader(
     scheme: str = "canonical",
     augmenter: Augmenter | None = None,
 ) -> Callable[[Pipeline], Iterator[Example]]:
-    """Create a reader of authored notes.
+    """Create a corpus reader of authored notes (written by hand with marked identifiers).
 
     path (str | Path): file or folder of authored notes, see `authored.read_authored`.
     fill (bool): whether to fill the notes with other persons, numbers and dates in each pass after the first. False
@@ -102,9 +102,9 @@ def make_authored_reader(
 
 @registry.augmenters("spacy_deid.noise.v1")
 def make_noise_augmenter(share: float = 0.2, hands: list[str] | None = None, seed: int = 0) -> Augmenter:
-    """Create an augmenter that adds copies with typing or scanning errors. Entities move with their text.
+    """Create an augmenter that adds copies of notes with typing or scanning errors.
 
-    share (float): probability of a copy.
+    share (float): probability that a note is followed by such a copy.
     hands (list[str] | None): types of noise, keys of `noise.HANDS`; None for all. A copy has one or two of them.
     seed (int): seed of the random generator.
     RETURNS (Callable): for the setting "augmenter" of a corpus reader.
@@ -118,10 +118,12 @@ def make_noise_augmenter(share: float = 0.2, hands: list[str] | None = None, see
 
 @registry.augmenters("spacy_deid.inject.v1")
 def make_inject_augmenter(lang: str, share: float = 0.5, split: str = "train", seed: int = 0) -> Augmenter:
-    """Create an augmenter that adds copies with injected identifiers of invented persons, under canonical labels.
+    """Create an augmenter that adds copies of notes with injected identifiers of invented persons.
+
+    The identifiers have canonical labels.
 
     lang (str): code of a language with templates.
-    share (float): probability of a copy.
+    share (float): probability that a note is followed by such a copy.
     split (str): "train", "dev" or "test": determines the sentences and rare names that are used.
     seed (int): seed of the random generator.
     RETURNS (Callable): for the setting "augmenter" of a corpus reader.
@@ -133,7 +135,7 @@ def make_inject_augmenter(lang: str, share: float = 0.5, split: str = "train", s
 
 
 def _make_augmenter(change: Callable[[AnnotatedText, Random], AnnotatedText], share: float, seed: int) -> Augmenter:
-    """Create an augmenter from a function that changes a note."""
+    """Create an augmenter that adds changed copies of notes with probability `share`, using a function."""
     rng = Random(seed)
 
     def augment(nlp: Pipeline, example: Example) -> Iterator[Example]:

@@ -1,4 +1,4 @@
-"""The values of slots: attributes, filters and labels.
+"""Fill the slots of a template: draw the value of an attribute, apply its filters, and determine its label.
 
 An attribute is built in (names, dates, ages, numbers, user names, e-mail addresses) or described in language.toml, for
 all persons (``[attributes.x]``) or for one role (``[attributes."hospital.name"]``), by one of
@@ -46,12 +46,12 @@ _NAMES = {"full", "given", "surname", "surname1", "surname2", "formal", "initial
 
 @lru_cache(maxsize=50_000)
 def _parsed(source: str) -> tuple[Node, ...]:
-    """Parse the source of a value once."""
+    """Parse the template of a value, caching the result."""
     return parse(source, "a list or language.toml")
 
 
 class Filler:
-    """Fills the slots of a note.
+    """Fills the slots of a template with the attributes of the persons of one note.
 
     case (Case): the persons of the note.
     """
@@ -61,10 +61,10 @@ class Filler:
         self.settings: Mapping[str, Any] = case.language.settings
 
     def fill(self, slot: Slot, writer: Writer) -> None:
-        """Write the value of a slot.
+        """Write the value of a slot with its label.
 
         slot (Slot): the slot.
-        writer (Writer): receives text and entity.
+        writer (Writer): receives the text and the entity.
         RAISES: ConfigError for an unknown attribute (D601) or filter (D603).
         """
         person = self.case.person(slot.who)
@@ -90,11 +90,11 @@ class Filler:
         writer.write(tail)
 
     def write(self, nodes: tuple[Node, ...], writer: Writer, owner: str = "") -> None:
-        """Render a template.
+        """Render a template with the persons of the note.
 
         nodes (tuple[Node, ...]): the template.
         writer (Writer): receives text and entities.
-        owner (str): the person that "self" refers to.
+        owner (str): key of the person to whom "self" refers.
         """
 
         def fill(slot: Slot, writer: Writer) -> None:
@@ -107,7 +107,7 @@ class Filler:
         render(nodes, writer, fill, sex, self.case.rng)
 
     def _label(self, slot: Slot, source: Mapping[str, Any] | None) -> str | None:
-        """Return the label of a slot: in this order its own, the language's, the attribute's, the role's."""
+        """Return the label of a slot: the first defined by the slot, language.toml, the attribute, or the role."""
         base = base_of(slot.who)
         if slot.label or base == "decoy":
             return slot.label
@@ -122,7 +122,7 @@ class Filler:
         return LABELS_OF.get(slot.what)
 
     def _draw(self, person: Person, slot: Slot, source: Mapping[str, Any] | None) -> str:
-        """Draw a value from language.toml or from the row of the person's place."""
+        """Draw the value of an attribute, as language.toml describes it or from the person's place."""
         rng = self.case.rng
         if source and "list" in source:
             rows = self.case.language.lists.get(source["list"])
@@ -139,7 +139,7 @@ class Filler:
         raise ConfigError(Errors.D601.format(slot=f"{slot.who}.{slot.what}", lang=self.case.language.lang))
 
     def plain(self, source: str, owner: str) -> str:
-        """Render a template without labels; "self" refers to the owner."""
+        """Render a template to a string without entities; "self" refers to the person `owner`."""
         if "{" not in source and "[[" not in source:
             return source
         writer = Writer()
@@ -147,7 +147,7 @@ class Filler:
         return "".join(writer.parts)
 
     def _filter(self, text: str, tail: str, name: str, slot: Slot) -> tuple[str, str]:
-        """Apply a filter to a value and to the text after its span."""
+        """Apply a filter. RETURNS: the value, and text that follows it outside the entity, such as "'s"."""
         if name in _FILTERS:
             return _FILTERS[name](text), tail
         if name == "poss":
@@ -162,9 +162,9 @@ class Filler:
         raise ConfigError(Errors.D603.format(filter=name, slot=f"{slot.who}.{slot.what}"))
 
     def offset(self, filters: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-        """Split an offset off the filters of a slot.
+        """Separate a numeric offset, such as a number of days, from the other filters of a slot.
 
-        filters (tuple[str, ...]): one may be a number ("2") or a range to draw a number from ("-3..5").
+        filters (tuple[str, ...]): filters; a number ("2") or a range to draw a number from ("-3..5") is the offset.
         RETURNS (tuple[int, tuple[str, ...]]): the number, 0 without one, and the other filters.
         """
         offset, rest = 0, []
@@ -177,7 +177,7 @@ class Filler:
         return offset, tuple(rest)
 
     def number(self, number: int, filters: tuple[str, ...]) -> "Built":
-        """Write a number in digits, or in words if a filter asks for it and the language has the word."""
+        """Format a number in digits, or in words if a filter is "words" and language.toml has the word."""
         words = self.case.language.get("numbers", "words", [])
         if "words" not in filters:
             return str(number), filters
@@ -185,7 +185,7 @@ class Filler:
         return text, tuple(name for name in filters if name != "words")
 
     def day(self, day: date, filters: tuple[str, ...]) -> "Built":
-        """Write a date. The first filter that is a format ("%d.%m.") or names one of ``[dates.named]`` is used."""
+        """Format a date by the first filter that is a format ("%d.%m.") or a name in ``[dates.named]``, if any."""
         settings = self.settings.get("dates", {})
         named = settings.get("named", {})
         used = next((name for name in filters if "%" in name or name in named), None)
@@ -224,13 +224,13 @@ Built = tuple[str, tuple[str, ...]]
 
 
 def _name(self: Filler, person: Person, key: str, default: str) -> str:
-    """Write a name in one of the language's forms."""
+    """Return the name of a person in one of the forms in language.toml, such as "full" or "formal"."""
     forms = self.settings.get("names", {}).get(key, [default])
     return self.plain(self.case.rng.choice(forms), person.who)
 
 
 def _initials(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write the initials of given name and surname, with or without a final dot."""
+    """Return the initials of given name and surname, with or without a final dot."""
     letters = [word[0] for word in f"{person.given} {person.surname}".split() if word[0].isupper()]
     if len(letters) < 2:
         return letters[0], filters
@@ -238,26 +238,26 @@ def _initials(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
 
 
 def _middle(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write a middle name."""
+    """Return the middle name of a person, which is drawn at the first use."""
     if "middle" not in person.known:
         person.known["middle"] = self.case.draw_name(person.sex)
     return person.known["middle"], filters
 
 
 def _date(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write the date of the note, moved by a number of days."""
+    """Return the date of the note, shifted by the number of days in the filters."""
     offset, rest = self.offset(filters)
     return self.day(self.case.day + timedelta(days=offset), rest)
 
 
 def _age_years(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write the age in years, without unit."""
+    """Return the age in years on the day of the note, without unit."""
     offset, rest = self.offset(filters)
     return self.number(max(1, person.age(self.case.day) + offset), rest)
 
 
 def _age(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write the age with its unit: years, or months of a baby."""
+    """Return the age on the day of the note with its unit: years, or months below two years."""
     offset, rest = self.offset(filters)
     years = person.age(self.case.day) + offset
     months = (self.case.day - person.born).days * 12 // 365
@@ -269,14 +269,14 @@ def _age(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
 
 
 def _time(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write a random time of day."""
+    """Return a random time of day in a form of the language."""
     hour, minute = self.case.rng.randrange(24), self.case.rng.randrange(60)
     form = self.case.rng.choice(self.case.language.get("dates", "times", ["{h:02}:{m:02}"]))
     return form.format(h=hour, m=minute), filters
 
 
 def _sex(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write the word for a sex: that of a child below 14, or the form that the first filter names."""
+    """Return the word for the sex of a person; a filter selects the form, children below 14 have their own words."""
     words = self.settings.get("sex", {"male": ["male"], "female": ["female"]})
     form = next((name for name in filters if f"{name}_{person.sex}" in words), "")
     child = f"child_{person.sex}"
@@ -287,7 +287,7 @@ def _sex(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
 
 
 def _login(self: Filler, person: Person) -> str:
-    """Make a user name from the ASCII letters of a person's name."""
+    """Invent a user name from the ASCII letters of a person's name."""
     names = (person.given.split()[0], person.surnames[0], person.surnames[-1])
     plain = ("".join(char for char in fold(name) if char.isascii() and char.isalnum()) or "x" for name in names)
     given, surname, second = plain
@@ -297,7 +297,7 @@ def _login(self: Filler, person: Person) -> str:
 
 
 def _email(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write an e-mail address; that of a clinician has a domain of the workplace."""
+    """Return the e-mail address of a person; that of a clinician has the domain of a workplace."""
     if "email" not in person.known:
         work = "work" if person.role.label == "CLINICIAN" else "domains"
         domain = self.case.rng.choice(self.case.language.get("email", work, ["example.org"]))

@@ -1,1 +1,1 @@
-"""Encrypted files of a project: the vault of original texts and the salts of the patients."""
+"""Encrypted files of a project: the vault, which restores original texts, and the secret salts of the patients."""

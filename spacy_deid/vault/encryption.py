@@ -1,10 +1,11 @@
-"""The encryption shared by the vault, the salts and the files of the service, and the log of their use.
+"""Encrypt the vault, the salts and the files of the web service, and log every use of them.
 
-All of them encrypt with AES-256-GCM (NIST SP 800-38D) and store the same byte string:
+All of them encrypt with AES-256-GCM (NIST SP 800-38D) and store byte strings of the same format:
 
     nonce, 12 bytes │ ciphertext │ authentication tag, 16 bytes
 
-The associated data names the place of the byte string, so that one ciphertext cannot replace another.
+The associated data identifies where a byte string is stored, such as its record. Decryption fails if someone copies it
+to another place.
 """
 
 import getpass
@@ -22,13 +23,13 @@ NONCE_BYTES = 12
 
 
 class DecryptionError(Exception):
-    """The key is wrong, or the ciphertext or its place was changed."""
+    """Raised if the key is wrong, or if the ciphertext was changed or moved to another place."""
 
 
 class Cipher:
-    """AES-256-GCM with random nonces.
+    """Encrypts and authenticates byte strings with AES-256-GCM and random nonces.
 
-    key (bytes): 32 bytes.
+    key (bytes): the secret key, 32 bytes.
     RAISES: ConfigError (D649) if the package `cryptography` is not installed.
     """
 
@@ -40,11 +41,11 @@ class Cipher:
         self._aes = AESGCM(key)
 
     def encrypt(self, data: bytes, place: bytes) -> bytes:
-        """Encrypt and authenticate bytes.
+        """Encrypt a byte string, so that any change to it is detected.
 
         data (bytes): the plaintext.
-        place (bytes): the associated data; `decrypt` needs the same.
-        RETURNS (bytes): nonce, ciphertext and tag; different at every call.
+        place (bytes): the associated data, which identifies where the result is stored. `decrypt` requires the same.
+        RETURNS (bytes): nonce, ciphertext and tag; different at every call, because the nonce is random.
         """
         nonce = secrets.token_bytes(NONCE_BYTES)
         return nonce + self._aes.encrypt(nonce, data, place)
@@ -53,9 +54,9 @@ class Cipher:
         """Decrypt what `encrypt` returned.
 
         data (bytes): nonce, ciphertext and tag.
-        place (bytes): the associated data.
+        place (bytes): the associated data that was given to `encrypt`.
         RETURNS (bytes): the plaintext.
-        RAISES: DecryptionError for another key, another place, or changed bytes.
+        RAISES: DecryptionError if the key or the place is another one, or the bytes were changed.
         """
         from cryptography.exceptions import InvalidTag
 
@@ -68,11 +69,11 @@ class Cipher:
 class UseLog:
     """The log of every use of an encrypted file: a JSON Lines file beside it with time, user, action and count.
 
-    Lines are only appended. They contain nothing of the encrypted content.
+    Lines are only appended, never changed. They contain nothing of the encrypted content.
 
     path (Path): the encrypted file. The log has the same name with ".log" appended.
     user (Optional[str]): name of the user; None for the name of the operating system's account.
-    make_error (Callable[[str], ConfigError]): makes the error for a reason.
+    make_error (Callable[[str], ConfigError]): makes the error to raise from the reason why the log cannot be written.
     """
 
     def __init__(self, path: Path, user: str | None, make_error: Callable[[str], ConfigError]) -> None:
@@ -86,10 +87,10 @@ class UseLog:
         self._make_error = make_error
 
     def record(self, action: str, count: int) -> None:
-        """Append a line and flush it to the disk. Call it before the action, so that no use goes unlogged.
+        """Append a line and flush it to the disk. Call this before the action, so that no use remains unlogged.
 
         action (str): what is done, such as "export".
-        count (int): number of entries that it concerns.
+        count (int): number of records that the action reads or changes.
         RAISES: ConfigError (D647) if the line cannot be written.
         """
         time = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -103,9 +104,9 @@ class UseLog:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold an exclusive lock, so that no other process creates or replaces the encrypted file meanwhile.
+        """Hold an exclusive lock on the log, so that no other process creates or replaces the encrypted file.
 
-        Windows has no such lock; the database of the file serializes writers there too.
+        On Windows nothing is locked; there only the database's own locks separate writers.
         RAISES: ConfigError (D647) if the log cannot be opened.
         """
         with self._open() as handle:
@@ -117,7 +118,7 @@ class UseLog:
 
     @contextmanager
     def _open(self) -> Iterator[int]:
-        """Open the log for appending. YIELDS (int): its file descriptor."""
+        """Open the log for appending, and create it if it is missing. YIELDS (int): its file descriptor."""
         try:
             handle = os.open(self.path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         except OSError as error:
@@ -132,11 +133,11 @@ class UseLog:
 
 
 def check_apart(path: str | Path, key_path: str | Path) -> None:
-    """Check that an encrypted file and its key are in different folders, so that no copied folder has both.
+    """Check that an encrypted file and its key are in different folders, so that nobody copies both with one folder.
 
     path (Union[str, Path]): the encrypted file.
     key_path (Union[str, Path]): the file of the key.
-    RAISES: ConfigError (D648) if both are in one folder.
+    RAISES: ConfigError (D648) if both are in the same folder.
     """
     if Path(path).resolve().parent == Path(key_path).resolve().parent:
         raise ConfigError(Errors.D648.format(key=key_path, path=path))
@@ -145,9 +146,9 @@ def check_apart(path: str | Path, key_path: str | Path) -> None:
 def check_outside(path: str | Path, folder: str | Path, what: str) -> None:
     """Check that a secret is not in a folder that is copied or released.
 
-    path (Union[str, Path]): file of a key, of salts or of a vault.
-    folder (Union[str, Path]): the folder. If it is a file, nothing is checked.
-    what (str): what the folder holds, for the error.
+    path (Union[str, Path]): the file of a key, of salts or of a vault.
+    folder (Union[str, Path]): the folder that is copied or released. If this is a file, the check always passes.
+    what (str): what the folder contains, for the error message.
     RAISES: ConfigError (D653) if the file is in the folder or below it, also through a symbolic link.
     """
     for place in {Path(path).absolute(), Path(path).resolve()}:

@@ -1,11 +1,12 @@
-"""The secret salt of each patient. Destroying it makes the patient's surrogates impossible to compute again.
+"""Store a secret salt for each patient, and destroy it when the patient's surrogates must not be computed again.
 
     salts = Salts("hospital.salts", project_key)
     key = project_key.patient("4711", salts.of("4711"))
     salts.purge("4711")     # the key of patient 4711 can never be derived again
 
-The file is an encrypted store and contains no patient ids: a salt is stored under a key derived from the id. A patient
-who returns after a purge gets a new salt and so another identity.
+A patient's key is derived from the project key, the patient id and the salt, so without the salt nobody can compute
+the patient's surrogates. The file is an `EncryptedStore` and contains no patient ids: a salt is found by a value that
+is derived from the id with the project key. A patient who returns after a purge gets a new salt and other surrogates.
 """
 
 import hmac
@@ -26,11 +27,11 @@ _FINGERPRINT_BYTES, _FILE_SALT_BYTES, _NONCE_BYTES = 8, 16, 12
 
 
 class Salts:
-    """The salts of all patients of a project.
+    """The salts of all patients of a project, in one encrypted file. Salts are created when they are first needed.
 
     path (Union[str, Path]): the file, created with the first salt. Keep it away from the project key, and out of
         backups that outlive the right to identify a patient.
-    key (ProjectKey): the key that encrypts it.
+    key (ProjectKey): the project key, which encrypts the file.
     user (Optional[str]): name for the log; None for the operating system's account.
     RAISES: ConfigError (D647) if the file is damaged or encrypted with another key.
     """
@@ -52,10 +53,10 @@ class Salts:
         return len(self._known)
 
     def of(self, patient_id: str) -> bytes:
-        """Return the salt of a patient. A patient without one gets a new one.
+        """Return the salt of a patient. If the patient has none, create it and write it to the file.
 
         patient_id (str): the patient id as the record system writes it.
-        RETURNS (bytes): 32 bytes.
+        RETURNS (bytes): the salt, 32 bytes.
         """
         name = self._name(patient_id)
         if name not in self._known:
@@ -65,7 +66,7 @@ class Salts:
     def add(self, patient_ids: Iterable[str]) -> int:
         """Create the salts of several patients in one transaction.
 
-        patient_ids (Iterable[str]): patient ids; patients that have a salt keep it.
+        patient_ids (Iterable[str]): patient ids. A patient who already has a salt keeps it.
         RETURNS (int): number of salts created.
         """
         names = list(dict.fromkeys(self._name(patient_id) for patient_id in patient_ids))
@@ -85,7 +86,7 @@ class Salts:
     def purge(self, patient_id: str) -> bool:
         """Destroy the salt of a patient, so that the patient's surrogates cannot be computed again.
 
-        patient_id (str): the patient id.
+        patient_id (str): the patient id as the record system writes it.
         RETURNS (bool): whether the patient had a salt.
         """
         name = self._name(patient_id)
@@ -101,11 +102,11 @@ class Salts:
         return bool(found)
 
     def _name(self, patient_id: str) -> str:
-        """Return the name that a patient's salt is stored under."""
+        """Return the value by which a patient's salt is found in the file; it does not reveal the patient id."""
         return self._key.patient(patient_id).derive("name of a salt").hex()
 
     def _upgrade(self) -> None:
-        """Replace a file of the first format by a store with the same salts.
+        """Replace a file in the first format, a single encrypted JSON object, by a store with the same salts.
 
         RAISES: ConfigError (D647) if the file is damaged or encrypted with another key.
         """
@@ -118,7 +119,10 @@ class Salts:
                 self._store.write_new([([name, salt], name) for name, salt in salts.items()])
 
     def _read_version_1(self) -> dict[str, str]:
-        """Decrypt the first format: magic, fingerprint, salt, nonce, ciphertext and tag."""
+        """Read a file in the first format: magic, fingerprint, salt, nonce, ciphertext and tag.
+
+        RETURNS (dict[str, str]): name (see `_name`) → salt in hexadecimal.
+        """
         data = self._store.path.read_bytes()
         head = len(_MAGIC_1) + _FINGERPRINT_BYTES + _FILE_SALT_BYTES + _NONCE_BYTES
         fingerprint = data[len(_MAGIC_1) : len(_MAGIC_1) + _FINGERPRINT_BYTES]
@@ -134,12 +138,12 @@ class Salts:
 
 
 def _find(records: Records, name: str) -> dict[int, str]:
-    """Return the salts that are stored under a name: number of the record → salt."""
+    """Return the salts with a name (see `Salts._name`): number of the record → hexadecimal salt."""
     return {number: salt for number, (_, salt) in records.find(name)}
 
 
 def _is_version_1(path: Path) -> bool:
-    """Whether a file has the first format of salts; False if it cannot be read."""
+    """Whether a file of salts has the first format; False if it does not exist or cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(len(_MAGIC_1)) == _MAGIC_1

@@ -1,9 +1,9 @@
-"""The file format of the vault and of the salts: an SQLite database of encrypted records.
+"""Read and write the file of a vault or of salts: an SQLite database of encrypted records.
 
-Records are added and removed without rewriting the rest. Each record is encrypted with a key that is derived for this
-file (HKDF, RFC 5869, with the salt of the file). An encrypted state holds the number of the records and their
-checksum, so that records that were removed or restored without the key are detected. Without the key, the file shows
-only how many records it has and about how long they are.
+A record is added or removed without rewriting the others. Each record is encrypted with a key that is derived for this
+file (HKDF, RFC 5869, with the salt of the file). An encrypted state contains the number of records and their checksum.
+If someone without the key removes a record or puts an old one back, number or checksum no longer match, and reading
+all records fails. Without the key, the file reveals only how many records it has and about how long they are.
 
     vault   version │ fingerprint of the key │ salt │ state
     notes   number │ id: HMAC of the content │ released: HMAC of the lookup value │ sealed: the encrypted content
@@ -24,7 +24,7 @@ from ..surrogates.keys import ProjectKey, hkdf
 from .encryption import Cipher, DecryptionError, UseLog
 
 VERSION = 2
-# SQLite's "application_id" of each kind of store. Vaults have had none from the beginning.
+# SQLite's "application_id" of each kind of file. The first vaults were written without one, so that of vaults is 0.
 _KINDS = {"vault": 0, "salts": 0x53444C54}
 _SALT_BYTES = 16
 _WAIT = 600.0  # seconds to wait for another process that writes
@@ -44,15 +44,17 @@ COMMIT;
 
 
 class _DamagedError(Exception):
-    """The content of the file is not what was written."""
+    """The content of the file is not what this package wrote. `EncryptedStore.open` converts it to a ConfigError."""
 
 
 class Records:
-    """The records of an open store, within one transaction.
+    """Adds, finds, reads and removes the encrypted records of an open file, within one transaction.
+
+    Number and checksum of the records change with each call; the caller writes them to the file with `state`.
 
     connection (Connection): the database.
-    key (bytes): the key of this file.
-    state (Optional[bytes]): the encrypted state; b"" for a new store, None to read it from the database.
+    key (bytes): the key derived for this file.
+    state (Optional[bytes]): the encrypted number and checksum; b"" for a new file, None to read them from the file.
     """
 
     def __init__(self, connection: sqlite3.Connection, key: bytes, state: bytes | None = None) -> None:
@@ -66,8 +68,8 @@ class Records:
     def add(self, content: Any, lookup: str) -> bool:
         """Add a record, unless the store already has one with the same content.
 
-        content: any JSON value.
-        lookup (str): the value that `find` finds the record by.
+        content (Any): any value that can be encoded as JSON.
+        lookup (str): a value by which `find` returns the record. Several records can have the same one.
         RETURNS (bool): whether the record was added.
         """
         text = _to_json(content)
@@ -80,10 +82,10 @@ class Records:
         return True
 
     def find(self, lookup: str) -> list[tuple[int, Any]]:
-        """Find the records of a lookup value.
+        """Find the records that were added with a lookup value.
 
         lookup (str): the value that was given to `add`.
-        RETURNS (list[tuple]): number and content of each, in the order in which they were added.
+        RETURNS (list[tuple[int, Any]]): number and content of each record, in the order in which they were added.
         """
         name = self._mac(b"released", lookup.encode())
         query = "SELECT number, sealed, id FROM notes WHERE released = ? ORDER BY number"
@@ -91,9 +93,9 @@ class Records:
         return [(number, self._decrypt(encrypted, place)) for number, encrypted, place in rows]
 
     def read(self) -> Iterator[tuple[int, Any]]:
-        """Read all records, one at a time, and compare them with the state at the end.
+        """Read all records, one at a time, and at the end compare their number and checksum with the state.
 
-        YIELDS (tuple): number and content, in the order in which they were added.
+        YIELDS (tuple[int, Any]): number and content of a record, in the order in which they were added.
         RAISES: _DamagedError if a record was changed, removed or restored.
         """
         count = checksum = 0
@@ -105,27 +107,27 @@ class Records:
             raise _DamagedError
 
     def check(self) -> None:
-        """Read all records and the index of the database. RAISES: _DamagedError if anything was changed."""
+        """Verify the database file and all records. RAISES: _DamagedError if anything was changed."""
         if self._connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
             raise _DamagedError
         for _ in self.read():
             pass
 
     def remove(self, number: int) -> None:
-        """Remove a record. SQLite overwrites it with zeros."""
+        """Remove the record with a number that `find` or `read` returned. SQLite overwrites it with zeros."""
         (encrypted,) = self._connection.execute("SELECT sealed FROM notes WHERE number = ?", (number,)).fetchone()
         self._connection.execute("DELETE FROM notes WHERE number = ?", (number,))
         self._update_state(encrypted, -1)
 
     def state(self) -> bytes:
-        """Return the number of the records and their checksum, encrypted."""
+        """Return the number of records and their checksum, encrypted, as the file stores them."""
         return self._cipher.encrypt(_to_json([self.count, self._checksum]), b"state")
 
     def _update_state(self, encrypted: bytes, step: int) -> None:
         self.count, self._checksum = self.count + step, self._checksum ^ self._share(encrypted)
 
     def _share(self, encrypted: bytes) -> int:
-        """Return the part of the checksum that comes from one record; only the holder of the key can compute it."""
+        """Return the share of one record in the checksum, an XOR over all records. It requires the key."""
         if not isinstance(encrypted, bytes):
             raise _DamagedError
         return int.from_bytes(self._mac(b"sum", encrypted), "big")
@@ -141,11 +143,13 @@ class Records:
 
 
 class EncryptedStore:
-    """An encrypted file of records, with the log of its use.
+    """An encrypted file of records, which is read and changed in transactions.
 
-    path (Union[str, Path]): the file.
-    key (ProjectKey): the key that encrypts it.
-    kind (str): "vault" or "salts". A file of one kind does not open as the other.
+    Creation and refused uses are logged here; a caller logs any other use with `log.record`.
+
+    path (Union[str, Path]): the file. It need not exist yet.
+    key (ProjectKey): the project key, from which the key of the file is derived.
+    kind (str): "vault" or "salts". A file of one kind cannot be opened as the other.
     user (Optional[str]): name for the log; None for the operating system's account.
     """
 
@@ -154,11 +158,11 @@ class EncryptedStore:
         self.log = UseLog(self.path, user, self.refusal)
 
     def refusal(self, reason: str) -> ConfigError:
-        """Make the error (D647) for a reason."""
+        """Return the error (D647) for the caller to raise: the file cannot be used, for this reason."""
         return ConfigError(Errors.D647.format(kind=self._kind, path=self.path, reason=reason))
 
     def create(self) -> None:
-        """Create an empty store, completely or not at all.
+        """Create an empty file of records. If that fails, no partial file remains.
 
         RAISES: ConfigError (D647) if the file exists or cannot be written.
         """
@@ -170,10 +174,10 @@ class EncryptedStore:
             self.write_new([])
 
     def write_new(self, records: list[tuple[Any, str]]) -> None:
-        """Write a new file with some records and put it in place of the old one, if there is one.
+        """Write a new file with the given records. It replaces an existing file only when it is complete.
 
-        records (list[tuple[Any, str]]): content and lookup value of each.
-        RAISES: ConfigError (D647) if the file cannot be written; an old file stays.
+        records (list[tuple[Any, str]]): content and lookup value of each record; see `Records.add`.
+        RAISES: ConfigError (D647) if the file cannot be written; an existing file is then unchanged.
         """
         salt = secrets.token_bytes(_SALT_BYTES)
         temporary = self.path.with_name(f".{secrets.token_hex(8)}.tmp")
@@ -201,11 +205,11 @@ class EncryptedStore:
 
     @contextmanager
     def open(self, action: str, *, write: bool = False) -> Iterator[Records]:
-        """Open the store for one transaction. Any exception within it undoes all changes.
+        """Open the file for one transaction. An exception in the `with` block undoes all changes.
 
-        action (str): name of the action for the log, where a refusal is recorded.
-        write (bool): whether records are added or removed. Other writers wait meanwhile.
-        YIELDS (Records): the records.
+        action (str): name of the action, such as "export". It is logged only if the file is refused.
+        write (bool): whether records are added or removed. Other processes that write wait until the block ends.
+        YIELDS (Records): the records of the file.
         RAISES: ConfigError (D647) if the file is missing, damaged, of another version or encrypted with another key.
         """
         try:
@@ -223,24 +227,24 @@ class EncryptedStore:
             raise self.refuse(action, _DAMAGED) from None
 
     def refuse(self, action: str, reason: str) -> ConfigError:
-        """Record a refused action in the log and make the error for it."""
+        """Log that an action was refused, and return the error (D647) for the caller to raise."""
         with suppress(ConfigError):  # the first reason is the one to report
             self.log.record(f"{action} refused", 0)
         return self.refusal(reason)
 
     def fingerprint(self) -> bytes:
-        """Eight bytes that identify the key for this kind of file and reveal nothing about it."""
+        """Return eight bytes that show which project key a file of this kind has, and reveal nothing about the key."""
         return self._key.derive(f"{self._kind} fingerprint", 8)
 
     def _connect(self, path: Path) -> sqlite3.Connection:
-        """Connect to an existing database."""
+        """Connect to an existing database, with deleted records overwritten and each commit flushed to the disk."""
         uri = f"{path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=_WAIT, isolation_level=None)
         connection.executescript("PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")
         return connection
 
     def _unlock(self, connection: sqlite3.Connection, action: str) -> bytes:
-        """Check kind, version and key of the file. RETURNS (bytes): the key of the file."""
+        """Check kind, version and project key of the file. RETURNS (bytes): the key derived for this file."""
         try:
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             rows = connection.execute("SELECT version, fingerprint, salt FROM vault").fetchall()
@@ -262,7 +266,7 @@ class EncryptedStore:
 
 
 def _to_json(content: Any) -> bytes:
-    """Encode as JSON in ASCII: a lone half of a surrogate pair, which UTF-8 cannot encode, becomes an escape."""
+    """Encode as JSON in ASCII, because UTF-8 cannot encode unpaired UTF-16 surrogates; in ASCII they are escaped."""
     return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
@@ -271,6 +275,6 @@ def _foreign(kind: str) -> str:
 
 
 def _reason(error: sqlite3.Error, kind: str) -> str:
-    """Translate an error of SQLite into the reason of a refusal."""
+    """Convert an SQLite error to the reason that the error message (D647) gives."""
     name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").partition("_")[0]
     return str(error) if name in _ENVIRONMENT_ERRORS else _foreign(kind) if name == "NOTADB" else _DAMAGED

@@ -1,7 +1,8 @@
-"""The vault: the original of every change in a released note, for those who are allowed to re-identify patients.
+"""Store the originals of all replaced values, so that authorized persons can restore released notes.
 
-The vault is optional: without it, surrogates cannot be traced back. Anyone who has the file and its key can undo the
-de-identification, so `check_apart` refuses to keep both in one folder, and every use is logged.
+The vault is optional: without it, a surrogate cannot be traced back to its original. Anyone who has the file and its
+key can undo the de-identification. So `check_apart` refuses a vault in the same folder as its key, and every use is
+logged.
 
     vault = Vault.create("hospital.vault", key)      # once
     vault = Vault.open("hospital.vault", key)
@@ -26,11 +27,12 @@ from .store import EncryptedStore, Records
 
 
 class Change(NamedTuple):
-    """A replaced stretch of a released note.
+    """One replacement in a note: what was replaced, by what, and where.
 
     start (int): character offset of the surrogate in the released text.
-    label (str): canonical label; "" for a word that changed with a value, such as "a" to "an" before "Irish".
-    original, surrogate (str): the text of the note before and after.
+    label (str): canonical label of the replaced value; "" for a word beside it that had to change too, such as "a",
+        which becomes "an" before "Irish".
+    original, surrogate (str): the replaced text, and the text in its place.
     """
 
     start: int
@@ -39,15 +41,15 @@ class Change(NamedTuple):
     surrogate: str
 
     def __repr__(self) -> str:
-        """Show the label only, never the original."""
+        """Show only the label, never the original."""
         return f"Change({self.label})"
 
 
 def changes_from_edits(text: str, edits: Sequence[Edit]) -> tuple[Change, ...]:
-    """Convert the edits of a note to changes, with offsets in the released text.
+    """Convert edits, whose offsets refer to the original text, to changes with offsets in the released text.
 
     text (str): the original text.
-    edits (Sequence[Edit]): the edits, disjoint and in the order of the text.
+    edits (Sequence[Edit]): all edits of the note; they must not overlap and must be in the order of the text.
     RETURNS (tuple[Change, ...]): one change for each edit.
     """
     changes, shift = [], 0
@@ -59,13 +61,13 @@ def changes_from_edits(text: str, edits: Sequence[Edit]) -> tuple[Change, ...]:
 
 
 class Entry(NamedTuple):
-    """A released note.
+    """The record of one released note: all that is needed to restore the original from the released text.
 
     patient (str): patient id; "" if unknown.
-    note (str): name of the note.
-    row (int): row in a file of many notes, counted from 1; 0 for a file of one note.
-    original, released (str): SHA-256 of the text before and after, in hexadecimal.
-    changes (tuple[Change, ...]): all changes, in the order of the text.
+    note (str): name of the note, such as its file name.
+    row (int): row of the note in a file of many notes, counted from 1; 0 for a file of one note.
+    original, released (str): SHA-256 of the original and of the released text, in hexadecimal.
+    changes (tuple[Change, ...]): all replacements in the note, in the order of the text.
     """
 
     patient: str
@@ -76,22 +78,22 @@ class Entry(NamedTuple):
     changes: tuple[Change, ...]
 
     def __repr__(self) -> str:
-        """Show the number of changes only, never an original."""
+        """Show only the number of changes, never an original."""
         return f"Entry({len(self.changes)} changes)"
 
     @classmethod
     def of(
         cls, patient: str, note: str, original: str, released: str, changes: Iterable[Change], row: int = 0
     ) -> Self:
-        """Make the entry of a note from its text before and after. For the arguments see the class."""
+        """Make an entry from the original and the released text, which are hashed. For the rest see the class."""
         return cls(patient, note, row, _digest(original), _digest(released), tuple(changes))
 
     def reverse(self, text: str) -> str:
-        """Restore the original text.
+        """Undo all changes in the released text.
 
-        text (str): the released text.
+        text (str): the released text, unchanged since the release.
         RETURNS (str): the original text.
-        RAISES: DeidError (D651) if the result does not have the digest of the original.
+        RAISES: DeidError (D651) if the result is not the original, which its SHA-256 shows.
         """
         parts, last = [], 0
         for change in self.changes:
@@ -104,9 +106,11 @@ class Entry(NamedTuple):
 
 
 class Vault:
-    """A vault. Make one with `create` or `open`. Every method opens the file anew.
+    """An encrypted file with an `Entry` for each released note, from which original texts can be restored.
 
-    store (EncryptedStore): the file.
+    Make a vault with `create` or `open`. Each method opens the file, works in one transaction and logs the use.
+
+    store (EncryptedStore): the encrypted file.
     """
 
     def __init__(self, store: EncryptedStore) -> None:
@@ -119,8 +123,8 @@ class Vault:
     def create(cls, path: str | Path, key: ProjectKey, user: str | None = None) -> Self:
         """Create an empty vault.
 
-        path (Union[str, Path]): a new file.
-        key (ProjectKey): the key that encrypts it. If the key is lost, the vault is lost.
+        path (Union[str, Path]): the file to create.
+        key (ProjectKey): the key that encrypts it. If the key is lost, the vault cannot be read any more.
         user (Optional[str]): name for the log; None for the operating system's account.
         RETURNS (Vault): the vault.
         RAISES: ConfigError (D647) if the file exists or cannot be written.
@@ -131,10 +135,10 @@ class Vault:
 
     @classmethod
     def open(cls, path: str | Path, key: ProjectKey, user: str | None = None) -> Self:
-        """Open a vault.
+        """Open an existing vault, and check that the key fits.
 
-        path (Union[str, Path]): the file.
-        key (ProjectKey): the key that encrypts it.
+        path (Union[str, Path]): the file of the vault.
+        key (ProjectKey): the key that it was created with.
         user (Optional[str]): name for the log; None for the operating system's account.
         RETURNS (Vault): the vault.
         RAISES: ConfigError (D647) if the file is missing, damaged or encrypted with another key.
@@ -150,7 +154,7 @@ class Vault:
     def open_or_create(cls, path: str | Path, key_path: str | Path) -> Self:
         """Open a vault, or create it if the file does not exist.
 
-        path (Union[str, Path]): the file.
+        path (Union[str, Path]): the file of the vault.
         key_path (Union[str, Path]): the file of its key.
         RETURNS (Vault): the vault.
         RAISES: ConfigError if both files are in one folder (D648), the key cannot be used (D640 - D642), or the vault
@@ -162,10 +166,10 @@ class Vault:
 
     @contextmanager
     def adding(self) -> Iterator[Callable[[Iterable[Entry]], int]]:
-        """Add entries in one transaction: an exception within it undoes all of them.
+        """Open a transaction for adding entries in several steps. An exception in the `with` block undoes all of them.
 
-        YIELDS (Callable[[Iterable[Entry]], int]): adds entries and returns how many were new; an entry that the vault
-            already has is not added again.
+        YIELDS (Callable[[Iterable[Entry]], int]): a function that adds entries and returns how many were new. An entry
+            that the vault already has is not added again.
         """
         added = 0
         with self._store.open("add", write=True) as records:
@@ -180,19 +184,19 @@ class Vault:
             self._store.log.record("add", added)
 
     def add(self, entries: Iterable[Entry]) -> int:
-        """Add entries in one transaction; see `adding`.
+        """Add entries: all of them, or none if an exception occurs.
 
-        entries (Iterable[Entry]): the entries.
+        entries (Iterable[Entry]): the entries. Those that the vault already has are not added again.
         RETURNS (int): number of entries that were new.
         """
         with self.adding() as add:
             return add(entries)
 
     def check(self) -> int:
-        """Read the whole vault and verify it.
+        """Read the whole vault and verify that nothing was changed without the key.
 
-        RETURNS (int): number of notes.
-        RAISES: ConfigError (D647) if anything in it was changed.
+        RETURNS (int): number of entries.
+        RAISES: ConfigError (D647) if anything was changed.
         """
         with self._store.open("check") as records:
             records.check()
@@ -200,9 +204,9 @@ class Vault:
             return records.count
 
     def list(self) -> Counter[tuple[str, str]]:
-        """Count the changes by patient and label.
+        """Count the replaced values in the vault by patient and label.
 
-        RETURNS (Counter[tuple[str, str]]): (patient id, label) → number of changes.
+        RETURNS (Counter[tuple[str, str]]): (patient id, label) → number of replaced values.
         """
         counts: Counter[tuple[str, str]] = Counter()
         with self._store.open("list") as records:
@@ -213,10 +217,10 @@ class Vault:
         return counts
 
     def export(self, patient: str | None = None) -> Iterator[Entry]:
-        """Return entries one at a time, after all records were verified.
+        """Read entries one at a time. The whole vault is verified before the first one.
 
-        patient (Optional[str]): id of the only patient; None for all patients.
-        YIELDS (Entry): in the order in which they were added.
+        patient (Optional[str]): id of the patient whose entries are read; None for all patients.
+        YIELDS (Entry): the entries, in the order in which they were added.
         """
         with self._store.open("export") as records:
             count = sum(_is_of(row, patient) for _, row in records.read())
@@ -226,19 +230,20 @@ class Vault:
     def reverse(self, notes: Sequence[tuple[str, int, str]]) -> Sequence[str | InputError]:
         """Restore the originals of released notes.
 
-        notes (Sequence[tuple[str, int, str]]): name, row and released text of each. The name and the row are used
-            only if several notes were released as the same text.
-        RETURNS (Sequence[Union[str, InputError]]): for each note its original, or the error: the vault does not have
-            it (D650), or several notes match (D652).
+        notes (Sequence[tuple[str, int, str]]): name, row and released text of each note. A note is found by its text;
+            name and row are used only if several originals were released as the same text.
+        RETURNS (Sequence[Union[str, InputError]]): for each note its original text, or an error that is not raised:
+            the vault has no entry with this text (D650), or name and row do not single out one original (D652).
+        RAISES: DeidError (D651) if an entry does not restore its original.
         """
         with self._store.open("reverse") as records:
             self._store.log.record("reverse", len(notes))
             return [_restore(records, *note) for note in notes]
 
     def purge(self, patient: str | None = None) -> int:
-        """Remove entries permanently. Backups of the file still have them.
+        """Remove entries permanently from the file. Backups of the file still contain them.
 
-        patient (Optional[str]): id of the only patient; None for all patients.
+        patient (Optional[str]): id of the patient whose entries are removed; None for all patients.
         RETURNS (int): number of entries removed.
         """
         with self._store.open("purge", write=True) as records:
@@ -250,7 +255,7 @@ class Vault:
 
 
 def _restore(records: Records, note: str, row: int, text: str) -> str | InputError:
-    """Restore the original of one released note; see `Vault.reverse`."""
+    """Restore the original of one released note, or return the error; see `Vault.reverse`."""
     found = [_entry(content) for _, content in records.find(_digest(text))]
     if len({entry.original for entry in found}) > 1:
         found = [entry for entry in found if (entry.note, entry.row) == (note, row)]
@@ -260,12 +265,12 @@ def _restore(records: Records, note: str, row: int, text: str) -> str | InputErr
 
 
 def _is_of(row: Any, patient: str | None) -> bool:
-    """Whether a record is of a patient; None stands for all patients."""
+    """Whether a record belongs to a patient; always True if the patient is None."""
     return patient is None or normal_id(row[0]) == normal_id(patient)
 
 
 def _entry(row: Any) -> Entry:
-    """Make an entry from the content of a record."""
+    """Convert the JSON content of a record back to an `Entry`."""
     patient, note, number, original, released, changes = row
     return Entry(patient, note, number, original, released, tuple(Change(*change) for change in changes))
 

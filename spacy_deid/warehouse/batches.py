@@ -1,4 +1,4 @@
-"""De-identify one Arrow record batch: a batch of notes in, a batch of released notes out, row by row.
+"""De-identify the notes in an Arrow record batch, and return a batch with one released note per row.
 
     with Settings("es").open() as deid:
         out = deidentify_batch(batch, deid, TableColumns(), fingerprint="")
@@ -42,13 +42,13 @@ _DIGITS = 3  # of scores; further digits depend on which texts go through the ne
 
 @dataclass(slots=True)
 class Row:
-    """The outcome of one row. Its repr shows no content.
+    """The result of de-identifying one row of the table. Its repr shows no text or id.
 
     note_id (str): id of the note, "" if it has none.
     status (str): one of `ORDER`.
-    reason (str): why the row was not released, or should be looked at.
+    reason (str): why the row was not released, or why a person should review it.
     texts (dict[str, Optional[str]]): column → released text, for text and label columns. Empty if it was not released.
-    results (dict[str, Result]): column → its result, of the cells that are not null.
+    results (dict[str, Result]): column → result of its cell, for cells that are not null.
     """
 
     note_id: str = field(default="", repr=False)
@@ -63,7 +63,7 @@ class Row:
         return self.status in ("released", "review")
 
     def fail(self, reason: str, status: str = "failed") -> None:
-        """Set a status without a text. The reason of an earlier failure stays."""
+        """Mark the row as not released and remove its texts. The reason of an earlier failure is kept."""
         if self.ok:
             self.reason = reason
         self.status = max(self.status, status, key=ORDER.index)
@@ -73,16 +73,16 @@ class Row:
 def deidentify_batch(
     batch: Any, deid: Deidentifier, columns: TableColumns, *, fingerprint: str = "", batch_size: int = 64
 ) -> Any:
-    """De-identify a record batch.
+    """De-identify an Arrow record batch of notes.
 
     batch (pyarrow.RecordBatch): the notes. It must have the columns that are read; others are ignored.
-    deid (Deidentifier): what de-identifies them.
-    columns (TableColumns): the columns.
-    fingerprint (str): the value of the column "fingerprint".
-    batch_size (int): largest number of texts that go through the pipeline together.
+    deid (Deidentifier): the deidentifier.
+    columns (TableColumns): what is done with each column.
+    fingerprint (str): value of the column "fingerprint" in every row.
+    batch_size (int): maximum number of texts that the pipeline processes together.
     RETURNS (pyarrow.RecordBatch): one row per row of the input, in the same order, with the schema `output_schema`.
-    RAISES: InputError (D741) if a column is missing; ConfigError as `Deidentifier.__call__`. It does not raise for a
-        row.
+    RAISES: InputError (D741) if a column is missing; ConfigError as `Deidentifier.__call__`. A row that
+        cannot be processed is no error: its status is "failed".
     """
     rows = deidentify_rows(batch, deid, columns, batch_size=batch_size)
     return make_batch(rows, batch, columns, fingerprint)
@@ -97,12 +97,13 @@ def deidentify_rows(
     seconds: float = 0,
     broken: Mapping[int, str] | None = None,
 ) -> list[Row]:
-    """De-identify the rows of a record batch; see `deidentify_batch`.
+    """De-identify the rows of a record batch, without creating the output batch; see `deidentify_batch`.
 
+    batch, deid, columns, batch_size: as for `deidentify_batch`.
     seconds (float): time limit of a text, 0 for none. With a limit, texts are processed in a worker process, so that
         a text that kills the process fails alone.
-    broken (Optional[Mapping[int, str]]): number of a row in the batch → why it could not be read.
-    RETURNS (list[Row]): the outcome of each row.
+    broken (Optional[Mapping[int, str]]): index of a row in the batch → why it could not be read; such rows fail.
+    RETURNS (list[Row]): the result of each row.
     """
     check_columns(batch.schema.names, columns.read)
     values = {name: _to_list(batch.column(name)) for name in columns.read}
@@ -135,11 +136,11 @@ def check_columns(names: Sequence[str], wanted: Sequence[str], source: str = "re
 
 
 class _Unreadable:
-    """A value that is not valid UTF-8."""
+    """Stands for a value that is not valid UTF-8."""
 
 
 def _to_list(column: Any) -> list[Any]:
-    """The Python values of a column. A string that is not valid UTF-8 becomes an `_Unreadable`."""
+    """Convert a column to Python values. A string that is not valid UTF-8 becomes an `_Unreadable`."""
     try:
         values: list[Any] = column.to_pylist()
     except UnicodeDecodeError:
@@ -153,7 +154,7 @@ def _to_list(column: Any) -> list[Any]:
 
 
 def _check_row(record: dict[str, Any], columns: TableColumns, broken: str) -> dict[str, Any]:
-    """Check the values of a row and return its EHR context. RAISES: InputError without any of the values."""
+    """Check the values of a row and return its EHR context. RAISES: InputError that does not quote the values."""
     if broken:
         raise InputError(broken)
     for name, value in record.items():
@@ -172,12 +173,12 @@ def _check_row(record: dict[str, Any], columns: TableColumns, broken: str) -> di
 
 
 def _is_encodable(text: str) -> bool:
-    """Whether a text has no half of a surrogate pair."""
+    """Test whether a text can be encoded as UTF-8: it contains no half of a surrogate pair."""
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _replace_cell(text: str, label: str, deid: Deidentifier, ehr: Mapping[str, Any]) -> Result:
-    """Replace a cell as a whole. Its leading and trailing blanks go, too."""
+    """Replace a whole cell as one identifier, including leading and trailing white space."""
     text = text.strip()
     if not text:
         return Result("released", released_text="")
@@ -185,7 +186,7 @@ def _replace_cell(text: str, label: str, deid: Deidentifier, ehr: Mapping[str, A
 
 
 def _add(row: Row, column: str, result: Result) -> None:
-    """Add the result of a cell to its row."""
+    """Add the result of a cell to its row. If the cell was not released, neither is the row."""
     if not result.ok:
         row.fail(result.reason, result.status)
     elif row.ok:
@@ -196,10 +197,10 @@ def _add(row: Row, column: str, result: Result) -> None:
 
 
 def output_schema(schema: Any, columns: TableColumns) -> Any:
-    """The schema of an output batch.
+    """Return the Arrow schema of an output batch.
 
     schema (pyarrow.Schema): schema of the input, for the types of the kept columns.
-    columns (TableColumns): the columns.
+    columns (TableColumns): what is done with each column.
     RETURNS (pyarrow.Schema): the schema; only the kept columns depend on the input.
     """
     import pyarrow as pa
@@ -214,12 +215,12 @@ def output_schema(schema: Any, columns: TableColumns) -> Any:
 
 
 def make_batch(rows: Sequence[Row], batch: Any, columns: TableColumns, fingerprint: str) -> Any:
-    """Make the output batch.
+    """Create the output batch from the results of its rows.
 
-    rows (Sequence[Row]): the outcomes.
-    batch (pyarrow.RecordBatch): the batch that they are from, for the kept columns.
-    columns (TableColumns): the columns.
-    fingerprint (str): the value of the column "fingerprint".
+    rows (Sequence[Row]): the result of each row.
+    batch (pyarrow.RecordBatch): the input batch, for the kept columns.
+    columns (TableColumns): what is done with each column.
+    fingerprint (str): value of the column "fingerprint" in every row.
     RETURNS (pyarrow.RecordBatch): the batch; kept columns are null in rows without a text.
     """
     import pyarrow as pa
@@ -245,20 +246,20 @@ def make_batch(rows: Sequence[Row], batch: Any, columns: TableColumns, fingerpri
 
 
 def _edits(row: Row) -> Iterator[tuple[str, Edit]]:
-    """The edits of a row with their columns."""
+    """Yield each edit of a row with the name of its column."""
     for name in row.texts:
         if name in row.results:
             yield from ((name, edit) for edit in row.results[name].edits)
 
 
 def _edit_record(column: str, edit: Edit) -> dict[str, Any]:
-    """An edit as plain values."""
+    """Convert an edit to a value of the column "edits"."""
     values = {"start": edit.start, "end": edit.end, "label": edit.label, "replacement": edit.replacement}
     return {"column": column, **values}
 
 
 def _dump_trace(row: Row, several: bool) -> str:
-    """The trace of a row as JSON, with the name of the column if there are several."""
+    """Return the trace of a row as JSON, with column names if several columns are de-identified."""
     records = [
         {**({"column": name} if several else {}), **span, "evidence": [_round(item) for item in span["evidence"]]}
         for name in row.texts
@@ -269,19 +270,20 @@ def _dump_trace(row: Row, several: bool) -> str:
 
 
 def _round(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Round the score of a record of evidence."""
+    """Round the score of a detection, because further digits depend on the batch."""
     return {**evidence, "score": round(evidence["score"], _DIGITS)} if "score" in evidence else dict(evidence)
 
 
 class ArrowMapper:
-    """De-identifies streams of record batches by a settings file, for `mapInArrow` of Spark and Ray Data.
+    """De-identifies streams of record batches with `mapInArrow` of Spark or with Ray Data, as a settings file says.
 
         spark_frame.mapInArrow(ArrowMapper("settings.json").batches, schema)
         ray_dataset.map_batches(ArrowMapper, fn_constructor_args=("settings.json",), batch_format="pyarrow")
 
     Only the path of the file is pickled. The pipeline is loaded in the worker, with the first batch.
 
-    settings (str): JSON file that `Settings.to_json` gave. Each worker must be able to read it and the files it names.
+    settings (str): path of a JSON file with the value of `Settings.to_json`. Each worker must be able to read it and
+        the files that it names.
     """
 
     def __init__(self, settings: str) -> None:
@@ -292,13 +294,13 @@ class ArrowMapper:
         return {"settings": self.settings, "_opened": None}
 
     def batches(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """De-identify record batches. YIELDS (pyarrow.RecordBatch): one for each; see `deidentify_batch`."""
+        """De-identify record batches, see `deidentify_batch`. YIELDS (pyarrow.RecordBatch): a batch for each."""
         for batch in batches:
             settings, deid, made = self._open()
             yield deidentify_batch(batch, deid, settings.columns, fingerprint=made, batch_size=settings.batch_size)
 
     def __call__(self, table: Any) -> Any:
-        """De-identify a table. RETURNS (pyarrow.Table): as `deidentify_batch`."""
+        """De-identify an Arrow table for Ray. RETURNS (pyarrow.Table): the rows of `deidentify_batch`."""
         import pyarrow as pa
 
         schema = output_schema(table.schema, self._open()[0].columns)

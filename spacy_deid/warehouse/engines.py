@@ -1,8 +1,8 @@
-"""Where partitions are processed: worker processes of this machine, Ray, or Spark.
+"""Process the partitions of a run in worker processes of this machine, with Ray, or with Spark.
 
-An engine gets the folder of a run and names of partitions, and nothing else: its workers read the settings from the
-folder and the notes from the input, and write the output themselves. On a cluster, all machines must see the folder,
-the input and the files of the settings under the same paths.
+An engine receives only the folder of a run and names of partitions; its workers read the settings from the folder and
+the notes from the input, and write the output themselves. On a cluster, all machines must see the folder, the input
+and the files that the settings name under the same paths.
 
 A worker that dies is replaced, and its partition is tried again. If it dies again, the partition is reported as
 "killed", and the driver processes it note by note; see `run`.
@@ -31,13 +31,13 @@ _LOOKS = 0.5  # seconds between two looks for finished partitions of Spark
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a partition.
+    """The result of processing a partition.
 
-    name (str): its name.
+    name (str): name of the partition.
     kind (str): "done"; "failed" if its input could not be read; "killed" if its worker died; "stopped" if no partition
         can be processed.
-    record (dict): its record, if it is done.
-    reason (str): why it is not done.
+    record (dict): record of the partition (checksums and counts), if it is done.
+    reason (str): why it is not done; "" if it is.
     """
 
     name: str
@@ -46,16 +46,16 @@ class Outcome:
     reason: str = ""
 
     def dump(self) -> str:
-        """The outcome as JSON, to send it from a worker."""
+        """Return the outcome as JSON, so that a worker can send it."""
         return json.dumps([self.name, self.kind, self.record, self.reason])
 
 
 def process(folder: str, name: str) -> Outcome:
     """Process a partition in this process, which keeps the pipeline for further partitions.
 
-    folder (str): the output folder.
+    folder (str): output folder of the run.
     name (str): name of the partition.
-    RETURNS (Outcome): what became of it. It raises nothing but what kills the process.
+    RETURNS (Outcome): the result. Errors are returned as outcomes too, so that only a crash ends the process.
     """
     worker = _WORKERS.get(folder) or PartitionWorker(Path(folder))
     _WORKERS.clear()
@@ -79,12 +79,12 @@ def _print(line: str) -> None:
 
 
 def _done(name: str, record: dict[str, Any]) -> Outcome:
-    """The outcome of a partition with a record."""
+    """Create the outcome of a partition that is done."""
     return Outcome(name, "done", record)
 
 
 class Engine(Protocol):
-    """Processes partitions.
+    """Processes the partitions of a run in several workers.
 
     name (str): name of the engine.
     on_this_machine (bool): whether the workers share the memory of this machine.
@@ -102,16 +102,16 @@ class Engine(Protocol):
     def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
         """Process partitions.
 
-        folder (Path): the output folder.
-        names (Sequence[str]): the partitions.
+        folder (Path): output folder of the run.
+        names (Sequence[str]): names of the partitions.
         n_process (int): number of workers.
         YIELDS (Outcome): one per partition, in the order in which they end.
         """
 
 
 class LocalEngine:
-    """Spawned worker processes on this machine. With 0 workers, partitions are processed in this process, where a note
-    that crashes a library ends the run.
+    """Processes partitions in spawned worker processes on this machine. With 0 workers, this process does it, and a
+    note that crashes a library ends the run.
     """
 
     name: EngineName = "local"
@@ -133,7 +133,7 @@ class LocalEngine:
 
 @dataclass(frozen=True, slots=True)
 class _LocalAction:
-    """`process` with the folder of a run; it is pickled as a path."""
+    """Calls `process` for a partition of one run; can be pickled for worker processes."""
 
     folder: str
 
@@ -143,7 +143,7 @@ class _LocalAction:
 
 @dataclass(frozen=True, slots=True)
 class RayEngine:
-    """Tasks of Ray, one per partition.
+    """Processes partitions with Ray, one task per partition.
 
     address (Optional[str]): address of a Ray cluster; None to start Ray on this machine.
     """
@@ -187,9 +187,9 @@ class RayEngine:
 
 @dataclass(frozen=True, slots=True)
 class SparkEngine:
-    """One task of Spark per partition, with `mapInArrow`.
+    """Processes partitions with Spark, one task of `mapInArrow` per partition.
 
-    address (Optional[str]): master of a cluster, such as "spark://host:7077"; None for threads of this machine.
+    address (Optional[str]): master of a cluster, such as "spark://host:7077"; None to run Spark on this machine only.
     """
 
     address: str | None = None
@@ -197,7 +197,7 @@ class SparkEngine:
 
     @property
     def on_this_machine(self) -> bool:
-        """Whether Spark runs on this machine alone."""
+        """Whether Spark runs only on this machine."""
         return self.address is None
 
     def check(self) -> None:
@@ -208,7 +208,7 @@ class SparkEngine:
             raise ConfigError(Errors.D968)
 
     def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
-        """See `Engine`. Spark returns its results at the end, so finished partitions are seen by their records."""
+        """See `Engine`. Spark returns results only at the end, so finished partitions are found by their records."""
         from pyspark.sql import SparkSession
 
         master = self.address or f"local[{n_process},{_TRIES + 1}]"
@@ -226,7 +226,7 @@ class SparkEngine:
 
 @dataclass(frozen=True, slots=True)
 class _SparkAction:
-    """`process` for `mapInArrow`: record batches of names in, record batches of outcomes out."""
+    """Calls `process` in `mapInArrow`: converts record batches of partition names to record batches of outcomes."""
 
     folder: str
 
@@ -239,7 +239,7 @@ class _SparkAction:
 
 
 def _watch(collect: Any, folder: RunFolder, names: Sequence[str]) -> Iterator[Outcome]:
-    """Run a job in a thread, and yield partitions as soon as they have a record of this run, then the others."""
+    """Run a Spark job in a thread; yield each partition when its record appears, and at the end those without one."""
     found: list[list[Any]] = []
     errors: list[BaseException] = []
 
@@ -281,12 +281,12 @@ def _require(engine: str, package: str) -> None:
 
 
 def make_engine(name: EngineName, address: str | None = None) -> Engine:
-    """Make an engine and check that it is installed.
+    """Create an engine by name and check that its packages are installed.
 
     name (str): "local", "ray" or "spark".
-    address (Optional[str]): address of a cluster.
+    address (Optional[str]): address of a cluster; None for this machine.
     RETURNS (Engine): the engine.
-    RAISES: ConfigError if it is not installed (D963, D968), or an address is given for worker processes (D950).
+    RAISES: ConfigError if it is not installed (D963, D968), or "local" is given an address (D950).
     """
     if name == "local" and address:
         raise ConfigError(Errors.D950.format(reason="engine 'local' has no address"))

@@ -1,7 +1,7 @@
-"""The input of a run, cut into partitions that workers read one by one.
+"""Cut the input of a run into partitions, and read one partition.
 
-    files        Parquet, JSONL and CSV files, or a folder of them with all its folders
-    databases    a table or a query: DuckDB and SQLite files, and what SQLAlchemy connects to
+    files        Parquet, JSONL and CSV files, or a folder with such files, including its subfolders
+    databases    a table or a query of a DuckDB or SQLite file, or of any database that SQLAlchemy supports
 
 A partition is a range of rows of one file, or a range of note ids of a database. It is cut once, before the start, and
 described by plain values, so that every worker reads the same rows. Rows are read in chunks of a fixed size, whose
@@ -25,11 +25,12 @@ _DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A part of the input. It consists of plain values.
+    """A part of the input that one worker processes. It consists of plain values, so that it can be stored as JSON.
 
     name (str): name of its files in the output: letters, digits and a hyphen. It does not contain names of the input.
     source (str): path of its file in the input folder, or the table of a database.
-    place (dict): which rows it has: "rows", a range, or "bytes", a range and the number of rows in it, or "ids".
+    place (dict): its rows: "rows" (range of rows) or "bytes" (range of bytes), with their "count"; or "ids" (range of
+        note ids).
     """
 
     name: str
@@ -39,13 +40,14 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class InputSettings:
-    """Where the notes of a run are.
+    """The location and format of the notes of a run.
 
     where (str): a file, a folder, a database URL, or "env:NAME" for an environment variable that contains the URL.
     table, query (str): table or SELECT statement of a database.
     encoding (str): encoding of CSV and JSONL files, in which a line break must be the byte 0A.
     rows (int): largest number of rows in a partition.
-    kept_schema (str): serialized types of the kept columns, which `plan` finds; "" before.
+    kept_schema (str): serialized types of the columns that are copied to the output, as `plan` returns them; "" before
+        planning.
     """
 
     where: str
@@ -62,12 +64,13 @@ class InputSettings:
 
 
 def find_files(where: Path, output: Path) -> tuple[dict[str, Path], int]:
-    """Find the files of a run.
+    """Find the input files of a run.
 
     where (Path): a file or a folder.
     output (Path): folder of the run, which is not read.
-    RETURNS (tuple[dict[str, Path], int]): relative path → file, in order; and the number of other files. Files in
-        folders whose names begin with "_" or "." are others, because engines write unfinished files there.
+    RETURNS (tuple[dict[str, Path], int]): relative path → file, in order; and the number of files that are not read.
+        Files in folders whose names begin with "_" or "." are not read, because other programs write unfinished files
+        there.
     RAISES: InputError if there are no files (D953), or the folder is a table of a format whose files also contain
         deleted rows (D954).
     """
@@ -88,8 +91,8 @@ def find_files(where: Path, output: Path) -> tuple[dict[str, Path], int]:
 def plan(settings: InputSettings, columns: TableColumns, output: Path) -> tuple[list[Partition], str]:
     """Cut the input into partitions, after checking that all of it can be read.
 
-    settings (InputSettings): the input.
-    columns (TableColumns): the columns of a run.
+    settings (InputSettings): location of the input.
+    columns (TableColumns): what is done with each column.
     output (Path): folder of the run, which is not read.
     RETURNS (tuple[list[Partition], str]): the partitions in order, and the value of `InputSettings.kept_schema`.
     RAISES: InputError for a file that cannot be read or a column that is missing (D740, D741), or kept columns whose
@@ -117,11 +120,11 @@ def plan(settings: InputSettings, columns: TableColumns, output: Path) -> tuple[
 
 
 def read_partition(settings: InputSettings, columns: TableColumns, partition: Partition) -> Iterator[Chunk]:
-    """Read the rows of a partition.
+    """Read the rows of a partition in chunks.
 
-    settings (InputSettings): the input, with its `kept_schema`.
-    columns (TableColumns): the columns of a run.
-    partition (Partition): the partition.
+    settings (InputSettings): location of the input, with its `kept_schema`.
+    columns (TableColumns): what is done with each column.
+    partition (Partition): one of the partitions that `plan` returned.
     YIELDS (Chunk): chunks of `CHUNK` rows, the last one shorter.
     RAISES: InputError if the file or table cannot be read (D740, D748) or has changed since the run was planned
         (D952).
@@ -141,18 +144,20 @@ def read_partition(settings: InputSettings, columns: TableColumns, partition: Pa
 
 
 def read_kept_schema(settings: InputSettings) -> Any:
-    """Read the types of the kept columns. RETURNS (pyarrow.Schema)."""
+    """Deserialize the types of the columns that are copied to the output. RETURNS (pyarrow.Schema)."""
     import pyarrow as pa
 
     return pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(settings.kept_schema)))
 
 
 def update_checksum(checksum: Any, chunk: Chunk, columns: TableColumns) -> None:
-    """Add the rows of a chunk to a checksum. It depends on the values that a run reads and on nothing else.
+    """Add the rows of a chunk to a checksum, to detect later whether the input has changed.
 
-    checksum (hashlib._Hash): the checksum.
-    chunk (Chunk): the chunk.
-    columns (TableColumns): the columns.
+    The checksum depends only on the values that a run reads, not on the file format.
+
+    checksum (hashlib._Hash): the checksum; updated in place.
+    chunk (Chunk): rows of a partition.
+    columns (TableColumns): the columns that are read.
     """
     values = [_to_bytes(chunk.batch.column(name)) for name in columns.read]
     for number, row in enumerate(zip(*values, strict=True)):
@@ -162,7 +167,7 @@ def update_checksum(checksum: Any, chunk: Chunk, columns: TableColumns) -> None:
 
 
 def _to_bytes(column: Any) -> list[bytes]:
-    """The values of a column as bytes that differ if the values differ."""
+    """Convert the values of a column to bytes for a checksum; different values have different bytes."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -173,12 +178,12 @@ def _to_bytes(column: Any) -> list[bytes]:
 
 
 def _as_bytes(value: Any) -> bytes:
-    """A value as bytes. Numbers that are equal give the same bytes."""
+    """Convert a value to bytes. Equal numbers have equal bytes, whatever their type."""
     return value if isinstance(value, bytes) else (to_string(value) or "").encode("utf-8", "surrogatepass")
 
 
 def _open(settings: InputSettings, columns: TableColumns, path: Path | None) -> Reader:
-    """Open a file, or the database if there is no file. RAISES: InputError."""
+    """Open a file with the reader of its format, or the database if `path` is None. RAISES: InputError."""
     if path is None:
         return DatabaseReader(settings.where, settings.table, settings.query, columns)
     if path.suffix.lower() == ".parquet":

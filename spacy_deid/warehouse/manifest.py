@@ -1,13 +1,13 @@
-"""The folder of a run: what was planned, what is done, and what has to be done again.
+"""Read and write the files in the output folder of a run, and decide which partitions have to be processed.
 
     OUTPUT/notes/NAME.parquet           the released notes of a partition
     OUTPUT/run/manifest.json            settings, fingerprint and partitions of the run
-    OUTPUT/run/run_id                   random name of the last start
+    OUTPUT/run/run_id                   random id, which changes each time the run is started
     OUTPUT/run/partitions/NAME.json     record of a partition that is done: checksums and counts
     OUTPUT/run/quarantine/NAME.parquet  ids of the rows that were not released, with the reasons
     OUTPUT/run/report.html, report.json the summary
 
-Only `notes` is meant to be released: `run` has the ids of notes and the names of files, but no text of a note. Every
+Only `notes` is meant to be released: `run` contains ids of notes and names of files, but no text of a note. Every
 file is written whole or not at all. The record of a partition is written last and contains the checksums of its other
 files, so a partition is done if and only if it has a record that agrees with its files.
 """
@@ -32,12 +32,12 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a run was started with. Workers read it from the folder of the run.
+    """The settings and partitions with which a run was started. Workers read it from the folder of the run.
 
-    run_id (str): random name of the start. A worker of an earlier start does not write any more.
-    settings (Settings): the settings.
-    input (InputSettings): the input.
-    parts (Mapping[str, str]): the fingerprint of the settings, part by part.
+    run_id (str): random id of this start. A worker with the id of an earlier start does not write any more.
+    settings (Settings): settings of the run.
+    input (InputSettings): location of the input.
+    parts (Mapping[str, str]): parts of the fingerprint, from `settings.fingerprint_parts`.
     partitions (Sequence[Partition]): the partitions of the input, in order.
     """
 
@@ -49,11 +49,11 @@ class Manifest:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the settings."""
+        """Fingerprint of everything that the output depends on besides the notes."""
         return fingerprint_of(self.parts)
 
     def to_json(self) -> dict[str, Any]:
-        """The manifest as plain values."""
+        """Return the manifest as plain values for JSON."""
         return {
             "version": VERSION,
             "run_id": self.run_id,
@@ -66,7 +66,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read a manifest from the return value of `to_json`."""
+        """Create a manifest from the value of `to_json`."""
         return cls(
             data["run_id"],
             Settings.from_json(data["settings"]),
@@ -76,13 +76,13 @@ class Manifest:
         )
 
     def renew(self) -> "Manifest":
-        """The manifest of a new start."""
+        """Return a copy with a new random `run_id`, for a new start of the run."""
         return replace(self, run_id=secrets.token_hex(8))
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The files of a run.
+    """Finds, reads and writes the files in the output folder of a run.
 
     path (Path): the output folder.
     """
@@ -91,28 +91,28 @@ class RunFolder:
 
     @property
     def manifest(self) -> Path:
-        """The file of the manifest."""
+        """Path of the manifest."""
         return self.path / "run" / "manifest.json"
 
     @property
     def report(self) -> Path:
-        """The file of the summary, an HTML page."""
+        """Path of the summary as an HTML page."""
         return self.path / "run" / "report.html"
 
     def notes(self, name: str) -> Path:
-        """The file of the released notes of a partition."""
+        """Return the path of the released notes of a partition."""
         return self.path / "notes" / f"{name}.parquet"
 
     def quarantine(self, name: str) -> Path:
-        """The file of the rows of a partition that were not released."""
+        """Return the path of the file with the rows of a partition that were not released."""
         return self.path / "run" / "quarantine" / f"{name}.parquet"
 
     def record(self, name: str) -> Path:
-        """The file of the record of a partition."""
+        """Return the path of the record of a partition (its checksums and counts)."""
         return self.path / "run" / "partitions" / f"{name}.json"
 
     def read_manifest(self) -> Manifest | None:
-        """Read the manifest.
+        """Read the manifest from the output folder.
 
         RETURNS (Optional[Manifest]): the manifest; None if there is none.
         RAISES: InputError (D956) if it is damaged or of another version.
@@ -128,12 +128,12 @@ class RunFolder:
         raise InputError(Errors.D956.format(path=self.manifest))
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Write the manifest, and then the name of the start. RAISES: InputError (D402)."""
+        """Write the manifest, and then its `run_id` to a file of its own. RAISES: InputError (D402) if that fails."""
         write_whole(self.manifest, dump_json(manifest.to_json()))
         write_whole(self.path / "run" / "run_id", manifest.run_id.encode("ascii"))
 
     def read_run_id(self) -> str:
-        """Read the name of the last start; "" if there is none. The manifest may have thousands of partitions."""
+        """Read the id of the last start, or "" if there is none. This is faster than reading the whole manifest."""
         try:
             return (self.path / "run" / "run_id").read_text(encoding="ascii")
         except OSError:
@@ -148,7 +148,7 @@ class RunFolder:
         return record if isinstance(record, dict) and "checksums" in record else None
 
     def is_whole(self, name: str, record: Mapping[str, Any]) -> bool:
-        """Whether the files of a partition are those of its record, by their checksums."""
+        """Test whether the files of a partition have the checksums in its record: the partition is complete."""
         files = {"notes": self.notes(name), "quarantine": self.quarantine(name)}
         return all(
             (not path.exists()) if expected is None else _checksum(path) == expected
@@ -173,11 +173,11 @@ class RunFolder:
 
 @dataclass(slots=True)
 class Todo:
-    """What a run has to do.
+    """The partitions that a run has to process, keep and remove.
 
-    names (list[str]): partitions to process.
-    done (list[dict]): records of the partitions that stay as they are.
-    stale (list[str]): partitions in the folder that the input does not have any more.
+    names (list[str]): names of the partitions to process.
+    done (list[dict]): records of the partitions that are kept as they are.
+    stale (list[str]): names of the partitions in the folder that are no longer in the input.
     """
 
     names: list[str]
@@ -188,14 +188,14 @@ class Todo:
 def decide(
     folder: RunFolder, old: Manifest | None, new: Manifest, checksums: Mapping[str, str], *, changed: bool
 ) -> Todo:
-    """Decide which partitions have to be processed.
+    """Decide which partitions have to be processed, by comparing the last start of a run with a new start.
 
-    folder (RunFolder): the folder of the run.
-    old (Optional[Manifest]): the manifest in it, if any.
+    folder (RunFolder): folder of the run.
+    old (Optional[Manifest]): manifest in the folder; None if the run was never started.
     new (Manifest): the manifest of this start.
-    checksums (Mapping[str, str]): partition → checksum of its input, of the partitions that have a record.
-    changed (bool): whether to process again what a change of the settings or of the input touches.
-    RETURNS (Todo): what to do.
+    checksums (Mapping[str, str]): partition → checksum of its input now, for partitions that have a record.
+    changed (bool): whether settings and input are allowed to differ; the affected partitions are processed again.
+    RETURNS (Todo): the partitions to process, to keep and to remove.
     RAISES: ConfigError (D957) if settings changed, or InputError (D958) if the input changed, without `changed`.
     """
     todo = Todo([], [], [])
@@ -226,12 +226,12 @@ def decide(
 
 
 def dump_json(value: Any) -> bytes:
-    """Write JSON in a fixed order of keys."""
+    """Convert a value to JSON with sorted keys, so that equal values have equal bytes."""
     return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("ascii")
 
 
 def _checksum(path: Path) -> str:
-    """The SHA-256 of a file as hexadecimal digits; "" if it cannot be read."""
+    """Return the SHA-256 of a file as hexadecimal digits; "" if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -240,7 +240,7 @@ def _checksum(path: Path) -> str:
 
 
 def file_checksum(path: Path) -> str:
-    """The SHA-256 of a file as hexadecimal digits. RAISES: InputError (D402) if it cannot be read."""
+    """Return the SHA-256 of a file as hexadecimal digits. RAISES: InputError (D402) if it cannot be read."""
     if found := _checksum(path):
         return found
     raise InputError(Errors.D402.format(path=path, reason=os.strerror(2)))

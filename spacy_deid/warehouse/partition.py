@@ -1,7 +1,7 @@
 """Process one partition: read it, de-identify it, write its files whole or not at all, and return its record.
 
-The record of a partition counts its rows: those that were read are those that were released plus those in quarantine.
-It contains ids of notes, labels, sources and reasons, but no text.
+The record contains checksums and counts. Every row that was read is either released or in quarantine, the list of rows
+that were not released. The record contains ids of notes, labels, detectors and reasons, but no text.
 """
 
 import hashlib
@@ -26,19 +26,19 @@ from .readers import Chunk
 from .settings import changed_parts, fingerprint_files, fingerprint_parts
 
 HARDEST = 50
-"""Notes that a record lists as the hardest."""
+"""Number of notes that a record lists as the hardest, for review."""
 
 _SURE = 0.9  # score from which a detection is not counted as uncertain
 _TYPES = 200  # note types that are counted
 
 
 class StopRun(DeidError):
-    """An error that would meet every partition, such as a changed key or a full disk."""
+    """Raised for an error that would occur in every partition, such as a changed key or a full disk."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """The counts of a partition, as its record has them. See `as_record`."""
+    """The counts of the rows of a partition that its record contains; see `as_record`."""
 
     rows: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
@@ -51,7 +51,7 @@ class Counts:
     hardest: list[tuple[float, str]] = field(default_factory=list)
 
     def add(self, row: Row, note_type: str) -> None:
-        """Add the outcome of a row."""
+        """Count a processed row."""
         self.rows += 1
         self.statuses[row.status] += 1
         if len(self.types) < _TYPES or (note_type, row.status) in self.types:
@@ -81,7 +81,7 @@ class Counts:
         return self.statuses["released"] + self.statuses["review"]
 
     def as_record(self) -> dict[str, Any]:
-        """The counts as plain values.
+        """Return the counts as plain values for the record of the partition.
 
         RETURNS (dict): "statuses", "reasons" (of rows in quarantine) and "labels" (replaced spans), each with its
             count; "sources", label → component → spans that it found; "types", note type → status → rows;
@@ -99,7 +99,7 @@ class Counts:
 
 
 def nest(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """Turn counts by pairs into nested dicts, sorted."""
+    """Convert counts by (first, second) to nested dicts {first: {second: count}} with sorted keys."""
     nested: dict[str, dict[str, int]] = {}
     for (first, second), count in sorted(counts.items()):
         nested.setdefault(first, {})[second] = count
@@ -107,9 +107,9 @@ def nest(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 
 class PartitionWorker:
-    """Processes partitions of a run, in any process on any machine. It is pickled as the path of the run.
+    """Processes partitions of a run, in any process on any machine. Can be pickled.
 
-    folder (Path): the output folder. The pipeline is loaded with the first partition.
+    folder (Path): output folder of the run. The pipeline is loaded when the first partition is processed.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -123,7 +123,7 @@ class PartitionWorker:
     def __call__(self, name: str) -> dict[str, Any] | Failure:
         """Process a partition.
 
-        name (str): its name.
+        name (str): name of the partition.
         RETURNS (Union[dict, Failure]): its record, or why its input could not be read. A partition that failed has no
             record in the folder.
         RAISES: StopRun if all partitions would fail.
@@ -131,9 +131,10 @@ class PartitionWorker:
         return self.process(name)
 
     def process(self, name: str, seconds: float = 0) -> dict[str, Any] | Failure:
-        """Process a partition; see `__call__`.
+        """Process a partition with a time limit per text; see `__call__`.
 
-        seconds (float): as in `batches.deidentify_rows`.
+        name (str): name of the partition.
+        seconds (float): time limit of a text, 0 for none; see `batches.deidentify_rows`.
         """
         try:
             manifest, deid = self._open()
@@ -148,7 +149,7 @@ class PartitionWorker:
             raise StopRun(str(error)) from None
 
     def _open(self) -> tuple[Manifest, Deidentifier]:
-        """Load the pipeline for each start of a run, and check that it is that of the run. RAISES: StopRun (D959)."""
+        """Load manifest and pipeline once per start of a run. RAISES: StopRun (D959) if the pipeline has changed."""
         if self._opened is None or self._opened[0].run_id != self.folder.read_run_id():
             manifest = self.folder.read_manifest()
             if manifest is None:
@@ -173,12 +174,12 @@ def count_gpus() -> int:
 
 
 def claim_gpu(folder: Path, count: int, use: Callable[[int], Any] | None = None) -> ExitStack:
-    """Take a GPU that no other worker of this machine has, and run the pipelines of this process on it.
+    """Reserve a GPU that no other worker on this machine uses, and run the pipelines of this process on it.
 
     folder (Path): folder for the lock files. The system releases a lock when its process ends for any reason.
     count (int): number of GPUs.
     use (Optional[Callable[[int], Any]]): makes a GPU the device of this process; None for ``thinc.api.require_gpu``.
-    RETURNS (ExitStack): releases the GPU when it is closed.
+    RETURNS (ExitStack): context that releases the GPU when it is closed.
     RAISES: StopRun (D970) if there is no free GPU.
     """
     if use is None:
@@ -197,7 +198,7 @@ def claim_gpu(folder: Path, count: int, use: Callable[[int], Any] | None = None)
 
 
 class _ReadFailed(Exception):
-    """The input of a partition could not be read. It must not be mistaken for an error of the output."""
+    """Raised if the input of a partition cannot be read, to distinguish this from an error in writing the output."""
 
     def __init__(self, error: InputError) -> None:
         super().__init__()
@@ -206,7 +207,7 @@ class _ReadFailed(Exception):
 
 @contextmanager
 def _stopping() -> Iterator[None]:
-    """Turn an error of writing into a `StopRun`: a disk that is full or read-only fails every partition."""
+    """Context manager that turns errors in writing into `StopRun`, because a full disk affects every partition."""
     try:
         yield
     except (OSError, InputError) as error:
@@ -214,7 +215,7 @@ def _stopping() -> Iterator[None]:
 
 
 class _PartitionRun:
-    """Reads, de-identifies and writes one partition."""
+    """Reads, de-identifies and writes one partition, and collects its counts and its quarantine."""
 
     def __init__(
         self, folder: RunFolder, manifest: Manifest, deid: Deidentifier, partition: Partition, seconds: float
@@ -225,7 +226,7 @@ class _PartitionRun:
         self.quarantine: dict[str, list[Any]] = {"note_id": [], "row": [], "status": [], "reason": []}
 
     def run(self) -> dict[str, Any]:
-        """Process the partition. RETURNS (dict): its record. RAISES: StopRun, or _ReadFailed."""
+        """Process the partition. RETURNS (dict): its record. RAISES: StopRun; _ReadFailed if it cannot be read."""
         name, start, processor = self.partition.name, time.monotonic(), time.process_time()
         checksums: dict[str, str | None] = {"notes": None, "quarantine": None}
         notes, quarantine = self.folder.notes(name), self.folder.quarantine(name)
@@ -284,7 +285,7 @@ class _PartitionRun:
                     writer.write_batch(kept)
 
     def _process(self, chunk: Chunk) -> list[Row]:
-        """De-identify a chunk, count its rows, and add those without a text to the quarantine."""
+        """De-identify a chunk, count its rows, and add those that were not released to the quarantine."""
         settings = self.settings
         rows = deidentify_rows(
             chunk.batch,
@@ -307,14 +308,14 @@ class _PartitionRun:
         return rows
 
     def _write_quarantine(self, part: Path) -> None:
-        """Write the rows without a text: id, number of the row in the partition from 0, status and reason."""
+        """Write the rows that were not released: id, row number in the partition from 0, status and reason."""
         import pyarrow as pa
         from pyarrow import parquet
 
         parquet.write_table(pa.table(self.quarantine), part, compression="zstd")
 
     def _check(self, part: Path | None = None) -> None:
-        """Check the counts and the file before it gets its name, and that no other run has started in the folder.
+        """Check, before the output gets its final name, that no row is lost and that no other run uses the folder.
 
         RAISES: StopRun (D961, D962).
         """

@@ -1,7 +1,7 @@
-"""Readers of files and databases, which cut a table of notes into partitions and read one of them in chunks.
+"""Read notes from files and databases: cut a table into partitions, and read one partition in chunks.
 
 Values of JSONL and CSV files and of databases become strings, because their types differ from row to row. A row that
-cannot be read does not fail the others.
+cannot be read does not affect the others.
 """
 
 import csv
@@ -26,10 +26,10 @@ from .batches import check_columns
 from .settings import TableColumns
 
 CHUNK = 1_000
-"""Rows that are read, de-identified and written together."""
+"""Number of rows that are read, de-identified and written together."""
 
 PARTITION_BYTES = 64_000_000
-"""A partition of a file ends when its rows have this size, so that long notes do not fill the memory of a worker."""
+"""Maximum size of the rows of a partition, so that long notes do not fill the memory of a worker."""
 
 _STATEFUL = re.compile(r"utf-?_?(7|16|32)|iso-?2022|hz|cp037|cp500|cp1140")
 
@@ -37,8 +37,8 @@ _STATEFUL = re.compile(r"utf-?_?(7|16|32)|iso-?2022|hz|cp037|cp500|cp1140")
 class Chunk(NamedTuple):
     """Some rows of a partition.
 
-    batch (pyarrow.RecordBatch): the columns that a run reads. A row that could not be read has only nulls.
-    broken (dict[int, str]): number of such a row in the batch → reason.
+    batch (pyarrow.RecordBatch): the columns that a run reads.
+    broken (dict[int, str]): index of a row that cannot be used → reason.
     """
 
     batch: Any
@@ -46,20 +46,24 @@ class Chunk(NamedTuple):
 
 
 class Reader(Protocol):
-    """Reads one kind of input."""
+    """Reads one kind of input in partitions. The place of a partition is a dict, as in `Partition.place`."""
 
     def cut(self, rows: int) -> Iterator[dict[str, Any]]:
-        """Yield the places of the partitions."""
+        """Yield the place of each partition, with at most `rows` rows."""
 
     def read(self, place: Mapping[str, Any]) -> Iterator[Chunk]:
-        """Yield the rows of a partition in chunks."""
+        """Yield the rows of the partition at a place, in chunks."""
 
     def kept_types(self) -> Any:
-        """The schema of the kept columns."""
+        """Return the Arrow schema of the columns that are copied to the output."""
 
 
 class ParquetReader:
-    """Reads a Parquet file. RAISES: InputError (D740, D741, D749)."""
+    """Reads a Parquet file.
+
+    RAISES: InputError if the file cannot be read or a column has an unusable type (D740), a column is missing (D741),
+        or pyarrow is not installed (D749).
+    """
 
     def __init__(self, path: Path, columns: TableColumns) -> None:
         try:
@@ -96,7 +100,7 @@ class ParquetReader:
         return pa.schema([(item.name, kind) for item, kind in zip(fields, kinds, strict=True)])
 
     def cut(self, rows: int) -> Iterator[dict[str, Any]]:
-        """See `Reader`. Rows of a row group are assumed to have the same size."""
+        """See `Reader`. The size of a partition is estimated from the mean size of the rows."""
         meta, start = self._file.metadata, 0
         sizes = [meta.row_group(i).total_byte_size for i in range(meta.num_row_groups)]
         mean = sum(sizes) / max(1, meta.num_rows)
@@ -125,7 +129,7 @@ class ParquetReader:
             raise InputError(Errors.D740.format(source=self._path, reason="damaged Parquet file")) from None
 
     def _slices(self, start: int, stop: int) -> Iterator[Any]:
-        """Yield the batches of a range of rows, read from the row groups that it is in."""
+        """Yield a range of rows as record batches, reading only the row groups that overlap the range."""
         meta, first = self._file.metadata, 0
         for group in range(meta.num_row_groups):
             size = meta.row_group(group).num_rows
@@ -145,7 +149,7 @@ _Row = tuple[dict[str, Any], str]  # values, and why it could not be read
 
 
 class _Lines:
-    """Base of files that consist of lines. RAISES: InputError (D740), ConfigError (D950) for the encoding."""
+    """Base class of readers of files that consist of lines. RAISES: ConfigError (D950) for an unusable encoding."""
 
     def __init__(self, path: Path, columns: TableColumns, encoding: str) -> None:
         self._path, self._columns = path, columns
@@ -156,10 +160,10 @@ class _Lines:
         self._check()
 
     def _check(self) -> None:
-        """Check the columns."""
+        """Check that the file has the columns that are read."""
 
     def _records(self, lines: Iterable[str]) -> Iterator[_Row | None]:
-        """Yield the records of lines: None for a line that is none, such as a header."""
+        """Yield the record of each line, or None for a line that contains none, such as a header."""
         raise NotImplementedError
 
     def kept_types(self) -> Any:
@@ -169,7 +173,7 @@ class _Lines:
         return pa.schema([(name, pa.string()) for name in self._columns.keep])
 
     def cut(self, rows: int) -> Iterator[dict[str, Any]]:
-        """See `Reader`. The file is read once."""
+        """See `Reader`. The whole file is read to find the line ends."""
         place, start, count = [0], 0, 0
         for record in self._records(self._decode(0, None, place)):
             count += record is not None
@@ -186,7 +190,7 @@ class _Lines:
         yield from _chunks(records, self._columns)
 
     def _decode(self, start: int, stop: int | None, place: list[int]) -> Iterator[str]:
-        """Yield the lines of a range of bytes, and keep the position after the last line in `place`."""
+        """Yield the lines in a range of bytes, and store the position after the last line in `place[0]`."""
         try:
             with open(self._path, "rb") as file:
                 file.seek(start)
@@ -205,10 +209,10 @@ class _Lines:
 
 
 class JsonlReader(_Lines):
-    """Reads a JSONL file. A missing key is a null."""
+    """Reads a JSONL file. A missing key counts as null."""
 
     def _check(self) -> None:
-        """Check the columns in the first object of the file."""
+        """Check that the first JSON object in the file has the note id and the text columns."""
         for record in islice(self._records(self._decode(0, None, [0])), 100):
             if record and not record[1]:
                 check_columns(list(record[0]), [self._columns.note_id, *self._columns.texts], str(self._path))
@@ -227,10 +231,10 @@ class JsonlReader(_Lines):
 
 
 class CsvReader(_Lines):
-    """Reads a CSV file with a header (RFC 4180). An empty cell is a null."""
+    """Reads a CSV file with a header (RFC 4180). An empty cell counts as null."""
 
     def _check(self) -> None:
-        """Read the header."""
+        """Read the header and check that it has the columns that are read."""
         with long_cells():
             head = next(csv.reader(self._decode(0, None, [0]), strict=True), [])
         self._names = [name.strip() for name in head]
@@ -261,7 +265,11 @@ class CsvReader(_Lines):
 
 
 class DatabaseReader:
-    """Reads a table or a query of a database. RAISES: InputError (D740, D741, D748, D749)."""
+    """Reads a table or the result of a query from a database.
+
+    RAISES: InputError if the database cannot be read (D740, D748), a column is missing (D741), or a package is not
+        installed (D749).
+    """
 
     def __init__(self, where: str, table: str, query: str, columns: TableColumns) -> None:
         self._where, self._table, self._query, self._columns = where, table, query, columns
@@ -269,7 +277,7 @@ class DatabaseReader:
             require_columns(source, columns.read)
 
     def _connect(self) -> SqlSource:
-        """Open a connection."""
+        """Open a connection to the database. RAISES: InputError (D740) if the source is not a database."""
         source = open_source(self._where, table=self._table, query=self._query.strip().removesuffix(";"))
         if not isinstance(source, SqlSource):
             source.close()
@@ -283,7 +291,7 @@ class DatabaseReader:
         return pa.schema([(name, pa.string()) for name in self._columns.keep])
 
     def cut(self, rows: int) -> Iterator[dict[str, Any]]:
-        """See `Reader`. Rows without an id are a partition of their own."""
+        """See `Reader`. Rows without a note id form a separate partition."""
         low: Any = None
         ident = self._columns.note_id
         with closing(self._connect()) as source:
@@ -297,7 +305,7 @@ class DatabaseReader:
                 yield {"ids": [None, None]}
 
     def read(self, place: Mapping[str, Any]) -> Iterator[Chunk]:
-        """See `Reader`. Rows with the same id are sorted, because a database gives them in any order."""
+        """See `Reader`. Rows with the same id are sorted, because a database can return them in any order."""
         names: list[str] = self._columns.read
         low, high = place["ids"]
         with closing(self._connect()) as source:
@@ -308,12 +316,12 @@ class DatabaseReader:
 
 
 def _sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Sort rows, if there are several."""
+    """Sort rows with the same id by their values."""
     return sorted(rows, key=repr) if len(rows) > 1 else rows
 
 
 def _chunks(records: Iterator[_Row], columns: TableColumns) -> Iterator[Chunk]:
-    """Make chunks of records: columns of strings, and the reasons of the rows that could not be read."""
+    """Convert records to chunks: columns of strings, and the reason for each row that cannot be used."""
     import pyarrow as pa
 
     schema = pa.schema([(name, pa.string()) for name in columns.read])
@@ -330,7 +338,7 @@ def _chunks(records: Iterator[_Row], columns: TableColumns) -> Iterator[Chunk]:
 
 
 def _convert(values: Mapping[str, Any], columns: TableColumns) -> tuple[dict[str, str | None], str]:
-    """Convert the values of a row to strings. RETURNS: the strings, and why the row cannot be used."""
+    """Convert the values of a row to strings. RETURNS: the strings, and why the row cannot be used, "" if it can."""
     converted: dict[str, str | None] = {}
     problem = ""
     for name in columns.read:
@@ -354,7 +362,7 @@ _WRITERS: list[tuple[Any, Callable[[Any], str]]] = [
 
 
 def to_string(value: Any) -> str | None:
-    """Convert a value to a string; None for null and NaN."""
+    """Convert a value of any type to a string; None if it is null or NaN."""
     if value is None:
         return None
     for kind, write in _WRITERS:

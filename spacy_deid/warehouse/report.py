@@ -1,4 +1,4 @@
-"""The summary of a run as an HTML page, which needs no other file. It has ids of notes and counts, and no text."""
+"""Render the summary of a run as a single HTML page. It contains counts and ids of notes, but no text."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -76,10 +76,10 @@ _COUNTS = """{% macro counts(head, unit, table) %}<table><tr><th>{{ head }}</th>
 
 
 def render(summary: Mapping[str, Any]) -> str:
-    """Render the summary of a run.
+    """Render the summary of a run as HTML.
 
-    summary (Mapping): the return value of `run.Run`.
-    RETURNS (str): the page. Values are escaped.
+    summary (Mapping): the summary that calling `run.Run` returned.
+    RETURNS (str): the HTML page, with all values escaped.
     """
     from jinja2 import Environment
 

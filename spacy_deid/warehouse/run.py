@@ -1,4 +1,4 @@
-"""The driver of a run: checks before the start, the order of work, progress, and the summary at the end."""
+"""Run the de-identification of a table: check everything, process the partitions, and write the summary."""
 
 import hashlib
 import os
@@ -34,16 +34,17 @@ _SPARE = 50_000_000  # bytes that must be free on the disk in any case
 
 @dataclass
 class Run:
-    """A run over a table of notes.
+    """De-identifies all notes of a table when it is called. An interrupted run is continued by calling it again.
 
-    settings (Settings): the settings.
-    input (InputSettings): the input.
-    output (Path): the output folder; see `manifest`.
-    engine (Engine): where partitions are processed.
-    n_process (int): number of workers; 0 for this process, with the engine "local".
-    changed (bool): whether to process again what a change of the settings or of the input touches.
-    retry (bool): whether to process partitions again that have rows in quarantine.
-    say (Callable[[str], None]): prints a line of progress.
+    settings (Settings): settings of the run.
+    input (InputSettings): location of the notes.
+    output (Path): output folder; see `manifest` for its files.
+    engine (Engine): engine that processes the partitions.
+    n_process (int): number of workers; with the engine "local", 0 to use this process.
+    changed (bool): whether settings and input are allowed to differ from those of an earlier start; the affected
+        partitions are processed again.
+    retry (bool): whether to process partitions again that have rows in quarantine (rows that were not released).
+    say (Callable[[str], None]): function that prints a line of progress.
     every (float): seconds between two lines of progress.
     """
 
@@ -70,8 +71,8 @@ class Run:
         """Process the input, or what is left of it, and write the summary.
 
         RETURNS (dict): the summary, as in ``report.json``.
-        RAISES: ConfigError or InputError for anything that would fail later, before a note is processed; StopRun if
-            the run cannot go on. What is done stays, and another call continues.
+        RAISES: ConfigError or InputError, before a note is processed, for a problem that can be detected then; StopRun
+            if the run cannot continue. Finished partitions are kept, and another call continues the run.
         """
         _check_password(self.input)
         with only_run(self.output):
@@ -95,7 +96,7 @@ class Run:
             return self._summarize(manifest, todo)
 
     def _decide(self, manifest: Manifest) -> Todo:
-        """Decide which partitions have to be processed; see `manifest.decide`."""
+        """Decide which partitions have to be processed, by the checksums of their input; see `manifest.decide`."""
         checksums = {}
         for partition in manifest.partitions:
             if self.folder.read_record(partition.name) is not None:
@@ -111,7 +112,7 @@ class Run:
         return todo
 
     def _check(self, manifest: Manifest, todo: Todo, deid: Deidentifier) -> None:
-        """Check the GPUs, the memory, the disk and the dictionaries. RAISES: ConfigError (D964 – D966, D970)."""
+        """Check that GPUs, memory, disk and dictionaries suffice. RAISES: ConfigError (D964 – D966, D970) if not."""
         if not todo.names:
             return
         if self.settings.gpu and self.engine.name == "local" and not 0 < self.n_process <= (count := count_gpus()):
@@ -128,7 +129,7 @@ class Run:
         self._check_dictionaries(manifest)
 
     def _input_bytes(self, manifest: Manifest, todo: Todo) -> float:
-        """Estimate the size of the output: that of the files that are left to read."""
+        """Estimate the size of the output in bytes by that of the input that is left to read."""
         if self.input.is_database:
             return float(len(todo.names) * self.input.rows * 1000)
         paths = find_files(Path(self.input.where), self.output)[0].values()
@@ -136,7 +137,7 @@ class Run:
         return share * sum(path.stat().st_size for path in paths)
 
     def _check_dictionaries(self, manifest: Manifest) -> None:
-        """Check that the dictionaries know at least one of the first patients. RAISES: ConfigError (D966)."""
+        """Check that the dictionaries contain at least one of the first patients. RAISES: ConfigError (D966)."""
         column = self.settings.columns.fields.patient_id
         if not self.settings.dictionaries or not column:
             return
@@ -147,7 +148,7 @@ class Run:
             raise ConfigError(Errors.D966.format(count=len(ids), path=self.settings.dictionaries))
 
     def _process(self, names: Sequence[str]) -> None:
-        """Process partitions. RAISES: StopRun."""
+        """Process partitions with the engine, and those whose worker died again, note by note. RAISES: StopRun."""
         killed: list[Outcome] = []
         if not names:
             return
@@ -162,8 +163,8 @@ class Run:
             self._process_carefully(outcome.name)
 
     def _process_carefully(self, name: str) -> None:
-        """Process a partition whose worker died. Its notes go through a worker process that is replaced if it dies, so
-        only the note that kills it goes to quarantine.
+        """Process a partition whose worker died. Its notes are processed one by one in a worker process, which is
+        replaced if it dies, so that only the note that killed it is put into quarantine.
         """
         try:
             record = PartitionWorker(self.output).process(name, _NOTE_SECONDS)
@@ -179,7 +180,7 @@ class Run:
 
     @contextmanager
     def _progress(self) -> Iterator[None]:
-        """Print a line of progress every minute, from a thread."""
+        """Context manager that prints a line of progress every `every` seconds."""
         ended = threading.Event()
 
         def report() -> None:
@@ -195,7 +196,7 @@ class Run:
             thread.join()
 
     def describe(self) -> str:
-        """Say how far the run is, in one line: partitions, notes, notes per second, time left, quarantine."""
+        """Return a line of progress: partitions done, notes, notes per second, time left, rows in quarantine."""
         new = self.done[self._before :]
         notes, seconds = sum(record["input"]["rows"] for record in new), time.monotonic() - self._started
         left = self._total - len(self.done) - len(self.failed)
@@ -234,7 +235,7 @@ class Run:
 
     @staticmethod
     def _describe_failed(manifest: Manifest, outcome: Outcome) -> dict[str, Any]:
-        """A failed partition as plain values."""
+        """Convert a failed partition to plain values for the summary."""
         partition = next(each for each in manifest.partitions if each.name == outcome.name)
         return {"partition": outcome.name, "source": partition.source, "reason": outcome.reason}
 
@@ -263,11 +264,11 @@ class Run:
 
 
 def add_records(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the records of partitions.
+    """Sum the counts in the records of all partitions.
 
-    records (Sequence[Mapping]): the records.
-    RETURNS (dict): "rows": "read", "released", "quarantined"; the counts of `partition.Counts.as_record`, summed; and
-        "hardest", the hardest notes of all.
+    records (Sequence[Mapping]): records of partitions.
+    RETURNS (dict): "rows", a dict with "read", "released" and "quarantined"; the counts of
+        `partition.Counts.as_record`, summed; and "hardest", the hardest notes of all.
     """
     rows = {
         "read": sum(record["input"]["rows"] for record in records),
@@ -292,7 +293,7 @@ def add_records(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _check_password(settings: InputSettings) -> None:
-    """Refuse a URL with a password, which would be in the manifest. RAISES: ConfigError (D967)."""
+    """Refuse a database URL with a password, which would be stored in the manifest. RAISES: ConfigError (D967)."""
     if "://" in settings.where:
         from urllib.parse import urlsplit
 
@@ -305,7 +306,7 @@ def _check_password(settings: InputSettings) -> None:
 
 
 def _available_memory() -> float:
-    """The bytes of memory that new processes can use; 0 if the system does not say."""
+    """Return the memory that new processes can use, in bytes; 0 if it cannot be determined."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -314,7 +315,7 @@ def _available_memory() -> float:
 
 
 def _own_memory() -> float:
-    """The bytes of resident memory of this process, which has the pipeline; 0 if the system does not say."""
+    """Return the resident memory of this process with its pipeline, in bytes; 0 if it cannot be determined."""
     with suppress(OSError, ValueError, IndexError):
         return float(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return 0.0

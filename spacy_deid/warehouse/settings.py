@@ -1,7 +1,7 @@
-"""The settings of a run, which workers read from a file, and the fingerprint of everything that its output depends on.
+"""Define the settings of a run, and compute a fingerprint of everything that its output depends on.
 
-Settings are plain values and absolute paths. Pipelines, dictionaries and keys are files that each worker opens itself,
-so no task, closure or log contains a secret.
+Settings are plain values and absolute paths, which workers read from a file. Each worker opens pipelines, dictionaries
+and keys itself, so that no task, closure or log contains a secret.
 """
 
 import hashlib
@@ -19,22 +19,22 @@ from ..io import read_bytes
 from ..surrogates.keys import ProjectKey
 
 FORMAT = 1
-"""Version of the output tables. A change of their columns changes every fingerprint."""
+"""Version of the output format. It is part of the fingerprint, so that a new format is never mixed with an old one."""
 
 RESERVED = ("edits", "trace", "status", "reason", "fingerprint")
-"""Columns that every output table has besides those of the input."""
+"""Names of the columns that are added to every output table. Columns of the input must have other names."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
     """The columns of a table of notes, and what is done with each. Columns that are not named are not in the output.
 
-    note_id (str): column with the id of a note, which the output has under the same name.
-    texts (tuple[str, ...]): columns to de-identify. Each cell is a text of its own.
-    labels (Mapping[str, str]): column → label. Its cells are replaced as a whole, as an identifier with this label.
+    note_id (str): column with the id of a note; it has the same name in the output.
+    texts (tuple[str, ...]): columns to de-identify. Each cell is processed as a separate text.
+    labels (Mapping[str, str]): column → label. The whole cell is replaced, as an identifier with this label.
     keep (tuple[str, ...]): columns to copy. They are not de-identified.
     note_type (Optional[str]): column with the type of a note, for the counts of the report.
-    fields (RowFields): columns with the EHR context.
+    fields (RowFields): columns with the EHR context of a note, such as the patient id.
     RAISES: ConfigError (D950) if there is no text column, or a column has two roles or a name of `RESERVED`.
     """
 
@@ -58,26 +58,26 @@ class TableColumns:
 
     @property
     def read(self) -> list[str]:
-        """The columns that are read, in a fixed order."""
+        """Names of all columns that are read, in a fixed order and without duplicates."""
         optional = [self.note_type, *self.fields]
         names = [self.note_id, *self.texts, *self.labels, *self.keep, *(name for name in optional if name)]
         return list(dict.fromkeys(names))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read the columns from plain values, as `dataclasses.asdict` and JSON leave them."""
+        """Create an instance from the plain values of `dataclasses.asdict`, also after storing them as JSON."""
         lists = {name: tuple(data[name]) for name in ("texts", "keep")}
         return cls(**{**data, **lists, "fields": RowFields(*data["fields"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a run. For the arguments that are not listed see `Deidentifier`.
+    """The settings of a run. The fields that are not listed here are arguments of `Deidentifier`.
 
     pipeline (str): name of a shipped pipeline, a folder, or an installed package.
     columns (TableColumns): the columns of the input.
     audit (bool): whether to count what would be removed and to write no text.
-    batch_size (int): largest number of texts that go through the pipeline together. The output does not depend on it.
+    batch_size (int): maximum number of texts that the pipeline processes together. It does not affect the output.
     gpu (bool): whether each worker uses a GPU of its own, for transformer pipelines. A transformer takes its batches
         by tokens (``max_batch_items``).
     """
@@ -98,7 +98,7 @@ class Settings:
     gpu: bool = False
 
     def resolve(self) -> "Settings":
-        """Make the paths absolute, for workers with another working folder. Names that are no paths are unchanged."""
+        """Return the settings with absolute paths, for workers with another working folder. Other names are kept."""
         nested: dict[str, Any] = {
             name: {key: _resolve(value) if key in ("model", "prompt") else value for key, value in given.items()}
             for name in ("surprisal", "llm")
@@ -108,16 +108,16 @@ class Settings:
         return replace(self, **nested, **{name: _resolve(getattr(self, name)) for name in paths})
 
     def to_json(self) -> dict[str, Any]:
-        """The settings as plain values. They contain paths and no secrets."""
+        """Return the settings as plain values for JSON. They contain paths of key files, but no secrets."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read the settings from the return value of `to_json`."""
+        """Create settings from the value of `to_json`."""
         return cls(**{**data, "columns": TableColumns.from_json(data["columns"])})
 
     def open(self) -> Deidentifier:
-        """Make the deidentifier. RAISES: ConfigError as `Deidentifier` does."""
+        """Create the `Deidentifier` with these settings. RAISES: ConfigError as `Deidentifier`."""
         return Deidentifier(
             self.pipeline,
             operating_point=self.operating_point,
@@ -133,15 +133,16 @@ class Settings:
 
 
 def _resolve(name: Any) -> Any:
-    """Return the absolute path if a name is that of an existing file or folder, else the value unchanged."""
+    """Return an absolute path if a value looks like a path (it has a slash or suffix), else the value unchanged."""
     return str(Path(name).absolute()) if isinstance(name, str) and ("/" in name or Path(name).suffix) else name
 
 
 def fingerprint_files(settings: Settings) -> dict[str, str]:
-    """Identify the files of a run that can change while it is running: the key, the dictionaries and the policy.
+    """Compute the parts of the fingerprint that can change during a run: the key, the dictionaries and the policy.
 
-    settings (Settings): the settings.
-    RETURNS (dict[str, str]): part → the key's id or a hash of the content; no secrets. It takes about a millisecond.
+    settings (Settings): settings of the run.
+    RETURNS (dict[str, str]): "key", "dictionaries" and "policy", as far as used → id, name or hash of the file,
+        without secrets.
     RAISES: InputError (D402) or ConfigError (D640 – D642) if one of them cannot be read.
     """
     parts = {}
@@ -156,10 +157,10 @@ def fingerprint_files(settings: Settings) -> dict[str, str]:
 
 
 def fingerprint_parts(settings: Settings, deid: Deidentifier) -> dict[str, str]:
-    """Identify everything that the output of a run depends on besides the notes.
+    """Compute the parts of the fingerprint: everything that the output of a run depends on besides the notes.
 
-    settings (Settings): the settings.
-    deid (Deidentifier): the deidentifier of the settings, which has not processed a note yet.
+    settings (Settings): settings of the run.
+    deid (Deidentifier): deidentifier created with `Settings.open`, before it has processed a note.
     RETURNS (dict[str, str]): name of a part → its version, name or hash. It contains no secrets.
     """
     made = deid.provenance
@@ -180,15 +181,15 @@ def fingerprint_parts(settings: Settings, deid: Deidentifier) -> dict[str, str]:
 
 
 def fingerprint_of(parts: Mapping[str, str]) -> str:
-    """Combine the parts of `fingerprint_parts`. RETURNS (str): 16 hexadecimal digits."""
+    """Combine the result of `fingerprint_parts` to one fingerprint. RETURNS (str): 16 hexadecimal digits."""
     return _hash(json.dumps(parts, sort_keys=True).encode())
 
 
 def changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """List the names of the parts in which two fingerprints differ, sorted."""
+    """Compare two results of `fingerprint_parts`. RETURNS (list[str]): sorted names of the parts that differ."""
     return sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
 
 
 def _hash(data: bytes) -> str:
-    """The first 16 hexadecimal digits of a SHA-256."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of some bytes."""
     return hashlib.sha256(data).hexdigest()[:16]

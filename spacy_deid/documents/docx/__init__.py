@@ -1,4 +1,4 @@
-"""Word documents (.docx): the text of every part is edited in place, so that formatting is kept.
+"""Read and write Word documents (.docx). The text of every part is edited in place, so that formatting is kept.
 
 Tracked changes are accepted. Fields, links and content controls are replaced by the text they display. Everything that
 is not displayed is left out of the copy; see `docs/guides/documents.md`.
@@ -36,7 +36,7 @@ _LEAST = 3  # fewest letters of a list label that is text and not a bullet
 
 
 class TextElement(NamedTuple):
-    """The place of a text: an element that contains it."""
+    """An XML element that contains a piece of text, which can be read and replaced."""
 
     element: Any
 
@@ -52,7 +52,7 @@ class TextElement(NamedTuple):
 
 
 class CharacterElement(NamedTuple):
-    """The place of a single character, such as a tab: an element that represents it."""
+    """An XML element that stands for a single character, such as a tab. It can be replaced by any text."""
 
     element: Any
     character: str
@@ -62,7 +62,7 @@ class CharacterElement(NamedTuple):
         return self.character
 
     def set(self, text: str) -> None:
-        """Replace the character. The element becomes a text element."""
+        """Replace the character with a text; the element becomes a text element."""
         if text != self.character:
             self.element.tag = W + "t"
             self.element.attrib.clear()
@@ -70,21 +70,24 @@ class CharacterElement(NamedTuple):
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read headers, body, footers, notes, comments, list labels and pictures."""
+    """Read a Word document: headers, body, footers, notes, comments, list labels and pictures."""
     package, text, notes = _open(data, name, settings)
     pictures = {str(i): part.data for i, part in enumerate(package.of("image"))}
     return make_document((data, name, "docx"), settings, text, pictures, notes)
 
 
 def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[Package, PlacedText, list[str]]:
-    """Open and clean a document. Returns the package, its text without pictures, and warnings."""
+    """Open a document and remove everything that is not displayed.
+
+    RETURNS (tuple[Package, PlacedText, list[str]]): the package, its text without pictures, and warnings.
+    """
     package = open_package(data, name, settings)
     notes = clean(package)
     return package, _text_of(package), notes
 
 
 def _text_of(package: Package) -> PlacedText:
-    """Return the text of a document, except for pictures."""
+    """Return the text of a cleaned document, part by part, without the text of pictures."""
     text = PlacedText()
     for part in package.of(*READ):
         text.gap("\n\n")
@@ -94,7 +97,7 @@ def _text_of(package: Package) -> PlacedText:
 
 
 def _add_block(element: Any, text: PlacedText) -> None:
-    """Add the text of an element, then that of text boxes and descriptions in it, which would split words."""
+    """Append the text of an element, then that of text boxes and descriptions in it, which would split words."""
     later: list[Any] = []
     _add(element, text, later)
     for item in later:
@@ -107,7 +110,7 @@ def _add_block(element: Any, text: PlacedText) -> None:
 
 
 def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
-    """Add the text of an element in order. Elements to add later are appended to `later`."""
+    """Append the text of an element in order. Text boxes, ruby text and descriptions are added to `later` instead."""
     for child in element:
         if child.tag in TEXTS:
             text.add(child.text or "", TextElement(child))
@@ -128,7 +131,7 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
 
 
 def _symbol(element: Any) -> str:
-    """Return the character of a symbol element. Symbol fonts use a private range at U+F000."""
+    """Return the character of a symbol element, "?" if it is invalid. Symbol fonts use a private range at U+F000."""
     try:
         code = int(element.get(W + "char", ""), 16)
     except ValueError:
@@ -138,7 +141,7 @@ def _symbol(element: Any) -> str:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write an edited document. A replacement takes the formatting of the first character that it replaces.
+    """Write an edited Word document. A replacement takes the formatting of the first character that it replaces.
 
     RAISES: DeidError (D719) if anything is left of text that was removed from a picture.
     """
@@ -162,7 +165,7 @@ _URI = re.compile(r"(http|urn):[\w./:-]+")
 
 
 def _is_own(attribute: str, value: str) -> bool:
-    """Whether an attribute value belongs to the file format or to Office itself."""
+    """Whether an attribute value is defined by the file format or by Office, so that it is not searched in a copy."""
     if attribute in _FONTS and is_font(value):
         return True
     if is_language(value) or _ID.fullmatch(value) or is_built_in_style(value) or is_generated_value(value):
@@ -171,7 +174,7 @@ def _is_own(attribute: str, value: str) -> bool:
 
 
 def _is_uri(value: str) -> bool:
-    """Whether a text is a namespace URI of the format."""
+    """Whether a text is a namespace URI that consists of words of the file format."""
     words = re.split(r"[/:.-]+", value)
     return bool(_URI.fullmatch(value)) and all(
         word in read_words("ooxml_uri_words.txt") or is_measure(word) for word in words
@@ -179,7 +182,7 @@ def _is_uri(value: str) -> bool:
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield the running text, and the texts, attributes and unknown names of every part, including unknown parts.
+    """Yield the running text of a copy, and texts, attributes and unknown names in all its parts, even unknown ones.
 
     Values and names that occur in every file of the format are skipped.
     """

@@ -15,8 +15,11 @@ from .package import ALT_TEXTS, CHARACTERS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED
 
 
 def accept_changes(root: Any) -> None:
-    """Remove deleted table rows, and join paragraphs whose paragraph mark was deleted, since a word may span both.
-    Deletion marks must still be present.
+    """Accept tracked deletions of table rows and paragraph marks. Must be called while these marks are in the tree.
+
+    Paragraphs whose mark was deleted are joined with the next one, since a word may span both.
+
+    root (Any): root element of a part, modified in place.
     """
     for row in [*root.iter(W + "tr")]:
         if row.find(f"{W}trPr/{W}del") is not None:
@@ -42,7 +45,7 @@ _CHAR, _INSTR, _SIMPLE = W + "fldChar", W + "instrText", W + "fldSimple"
 
 
 def flatten_fields(root: Any) -> None:
-    """Replace the fields of a part by the text they display. Page number fields are kept."""
+    """Replace the fields of a part, such as dates and links, with the text they display. Page numbers stay fields."""
     for element in [*root.iter(_SIMPLE)]:
         if not _KEPT.fullmatch(element.get(W + "instr", "")):
             unwrap(element)
@@ -76,7 +79,7 @@ def flatten_fields(root: Any) -> None:
 
 @dataclass(slots=True)
 class _Field:
-    """A field that has begun and has not ended: its elements, its code, and whether the code is being read."""
+    """A field whose end has not been reached: its elements, its code, and whether its code is still being read."""
 
     elements: list[Any]
     code: str = ""
@@ -87,7 +90,10 @@ _REFERENCES = w_tags("pStyle rStyle tblStyle basedOn next link styleLink numStyl
 
 
 def rename_styles(package: Package) -> None:
-    """Rename custom styles to numbers, and remove names of lists. Predefined style names are kept, as for headings."""
+    """Replace the names of custom styles with numbers, and remove the names of lists, because names can contain PHI.
+
+    Names of predefined styles, such as "Heading 1", are kept.
+    """
     ids: dict[str, str] = {}
     for part in package.of("styles"):
         for style in part.root.iter(W + "style"):
@@ -137,8 +143,10 @@ _LOST |= {"diagramData": "diagrams", "image": "linked pictures", "control": "con
 
 
 def clean(package: Package) -> list[str]:
-    """Remove everything that is not displayed and could identify a person, and return warnings about removed
-    content.
+    """Remove from a package everything that is not displayed and could identify a person.
+
+    package (Package): the package, modified in place.
+    RETURNS (list[str]): warnings about removed content, such as "macros are removed".
     """
     lost: Counter[str] = Counter()
     for kind, count in package.left_out.items():
@@ -152,7 +160,7 @@ def clean(package: Package) -> list[str]:
 
 
 def _clean_part(part: Part) -> int:
-    """Clean an XML part, and return the number of hidden text runs removed."""
+    """Remove from an XML part what is not displayed, and return the number of hidden text runs that were removed."""
     root = part.root
     if part.kind == "settings":
         for element in [*root]:
@@ -184,7 +192,7 @@ def _clean_part(part: Part) -> int:
 
 
 def _write_direction(root: Any) -> None:
-    """Replace direction overrides by the control characters that `read_as_seen` resolves."""
+    """Replace elements that reverse text with the control characters that `read_as_seen` resolves."""
     for turned in [*root.iter(W + "bdo")]:
         texts = [*turned.iter(W + "t")]
         if texts:
@@ -195,7 +203,7 @@ def _write_direction(root: Any) -> None:
 
 
 def _drop_dead_links(part: Part) -> None:
-    """Remove elements that refer to a missing part: drawings with their pictures, links, references."""
+    """Remove elements that refer only to parts that are not copied: drawings with pictures, links, references."""
     for element in [*part.root.iter()]:
         keys = [key for key in element.attrib if key.startswith(R)]
         dead = [key for key in keys if element.get(key) not in part.links]
@@ -207,7 +215,7 @@ def _drop_dead_links(part: Part) -> None:
 
 
 def _clean_attributes(element: Any, kind: str) -> None:
-    """Remove attributes that are not displayed."""
+    """Remove or empty the attributes of an element that can identify a person or link the copy to the original."""
     tag = etree.QName(element)
     for key in [*element.attrib]:
         name = etree.QName(key).localname
@@ -226,7 +234,7 @@ def _clean_attributes(element: Any, kind: str) -> None:
 
 
 def _clean_namespaces(root: Any) -> None:
-    """Remove declarations of unused namespaces. Known ones that are listed for markup compatibility stay."""
+    """Remove declarations of unused namespaces, except known ones that markup compatibility attributes refer to."""
     expected = (element.get(key, "") for element in root.iter() for key in (MC + "Ignorable", "Requires"))
     named = " ".join(expected).split()
     declared = {prefix: uri for element in root.iter() for prefix, uri in element.nsmap.items()}

@@ -1,4 +1,7 @@
-"""The parts of a DOCX: read by following relationships from the main part, and written under new names.
+"""Read the parts of a DOCX by following relationships from its main part, and write them under new names.
+
+A part is a file within the ZIP archive of a DOCX, such as the body, a header or a picture. Relationships are the links
+between parts.
 
 Only parts of known types are copied. Parts that nothing refers to and parts of other types are left out: properties,
 thumbnails, custom XML, glossaries, macros, embedded objects, lists of people.
@@ -41,7 +44,7 @@ MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
 def w_tags(names: str) -> set[str]:
-    """Return tags in the main WordprocessingML namespace."""
+    """Return the tags of elements in the main WordprocessingML namespace, given as local names separated by blanks."""
     return {W + name for name in names.split()}
 
 
@@ -93,11 +96,13 @@ _TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
 @dataclass(slots=True)
 class Part:
-    """A part of the package: its type, such as "header", and its name in the copy.
+    """A file within a DOCX, such as the body, a header or a picture.
 
+    kind (str): type of the part, a key of `KINDS` or `MAIN`.
     data (bytes): content of a picture; empty for XML.
     root (Any): root element of an XML part; None for a picture.
     links (dict[str, Part]): parts it refers to, by relationship id.
+    name (str): its name in the copy; "" until the package is saved.
     """
 
     kind: str
@@ -109,17 +114,16 @@ class Part:
 
 @dataclass(slots=True)
 class Package:
-    """A document as a collection of parts: the main part first, then the others in the order in which they are
-    referred to.
+    """The parts of a DOCX that are copied: the main part first, then the others in the order they are referred to.
 
-    `left_out` counts the parts and links that are not copied, by type.
+    `left_out` holds the number of parts and links that are not copied, by type.
     """
 
     parts: list[Part] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def of(self, *kinds: str) -> list[Part]:
-        """Return the parts of the given types, type by type."""
+        """Return the parts of the given types, sorted by the order of these types."""
         return [part for kind in kinds for part in self.parts if part.kind == kind]
 
     def save(self) -> bytes:
@@ -181,7 +185,7 @@ def open_package(data: bytes, name: str, settings: ReadSettings) -> Package:
 
 
 def _links(members: dict[str, bytes], member: str, name: str) -> dict[str, tuple[str, str, bool]]:
-    """Return the relationships of a part: id → type, target member, and whether the target is external."""
+    """Return the relationships of a part: id → type, name of the target, and whether the target is external."""
     folder, base = posixpath.split(member)
     content = members.get(posixpath.join(folder, "_rels", base + ".rels").lower())
     found = {}
@@ -199,7 +203,7 @@ _OWN_NAME = re.compile(
 
 
 def is_generated_name(member: str) -> bool:
-    """Whether a member has a name that `Package.save` generates: a type and a number."""
+    """Whether the name of a part has the form that `Package.save` generates: a type and a number."""
     return _OWN_NAME.fullmatch(member) is not None
 
 
@@ -216,7 +220,7 @@ def _own_values() -> frozenset[str]:
 
 
 def _relationships(links: dict[str, tuple[str, str]]) -> bytes:
-    """Write the relationships of a part, given as id → type and target."""
+    """Return the XML file of the relationships of a part, which are given as id → type and name of the target."""
     root = etree.Element(f"{{{_RELS}}}Relationships", nsmap={None: _RELS})
     for rid, (kind, target) in links.items():
         etree.SubElement(root, f"{{{_RELS}}}Relationship", Id=rid, Type=_TYPE + kind, Target=target)

@@ -1,1 +1,1 @@
-"""Page images: text layout, OCR, barcodes, and painting over text. Shared by PDF and images."""
+"""Process page images of PDF and image files: lay out text, run OCR, find barcodes, and paint over text."""

@@ -102,7 +102,7 @@ def is_words(line: str) -> bool:
 
 
 def _without_words(small: Image.Image, words: Sequence[Box]) -> Image.Image:
-    """Return the page with those lines of words blanked that have less ink than a code."""
+    """Return the page without the given lines of words, except those with as much ink as a code."""
     if not words:
         return small
     page, values = small.copy(), np.asarray(small.convert("L"))
@@ -153,8 +153,7 @@ def _candidate_regions(image: Image.Image) -> Iterator[Box]:
 
 
 def _dense_blocks(values: "np.ndarray", darkest: int | None) -> set[tuple[int, int]]:
-    """Return the blocks, row and column in units of the window size, at which a window with as much ink as a code
-    starts.
+    """Return the blocks of a grid, by row and column, in which a window starts that has as much ink as a code.
 
     values (ndarray): greyscale image, height × width.
     darkest (int | None): grey level of ink; None for the darkest pixel of each window.
@@ -173,8 +172,8 @@ def _dense_blocks(values: "np.ndarray", darkest: int | None) -> set[tuple[int, i
 
 
 def _reduce_windows(values: "np.ndarray", unite: Any) -> "np.ndarray":
-    """Reduce the pixels of each window with a binary function: first within cells, then over windows that start at
-    each cell.
+    """Combine the pixels of each window to one value, such as their maximum, with the binary function `unite`. Windows
+    overlap: one starts at each cell.
     """
     for _ in range(CELL.bit_length() - 1):
         values = unite(values[::2], values[1::2])
@@ -188,7 +187,7 @@ def _reduce_windows(values: "np.ndarray", unite: Any) -> "np.ndarray":
 
 
 def _decoding_attempts(image: Image.Image, sure: bool) -> Iterator[list[Quad]]:
-    """Yield the codes found in the levelled image, then at each scale with each binarizer."""
+    """Yield the codes that each attempt finds: in the levelled image, then at each scale with each binarizer."""
     yield _decode_levelled(image, sure)
     for scale in SCALES:
         size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
@@ -201,8 +200,8 @@ def _decoding_attempts(image: Image.Image, sure: bool) -> Iterator[list[Quad]]:
 
 
 def _decode_levelled(image: Image.Image, sure: bool) -> list[Quad]:
-    """Return the codes found after rotating the image so that its edges are horizontal: decoders scan rows of
-    pixels.
+    """Return the corners of codes found after rotating the image so that its edges are horizontal, because decoders
+    scan rows of pixels.
     """
     angle = _gradient_direction(np.asarray(image), 4)
     if abs(angle) < INCLINED:
@@ -234,7 +233,7 @@ def _gradient_direction(values: "np.ndarray", fold: int) -> float:
 
 
 def _read_barcodes(image: Image.Image, binarizer: Any, sure: bool) -> list[Quad]:
-    """Return the codes that the decoder finds, with a margin, including undecodable ones if `sure` is False."""
+    """Return the corners, with a margin, of codes that the decoder finds; undecodable ones only if not `sure`."""
     found: list[Quad] = []
     for code in zxingcpp.read_barcodes(image, binarizer=binarizer, return_errors=not sure):
         at = code.position
@@ -251,7 +250,7 @@ def _read_barcodes(image: Image.Image, binarizer: Any, sure: bool) -> list[Quad]
 
 
 def _is_half_ink(image: Image.Image, quad: Quad) -> bool:
-    """Whether about half of the area within a quadrilateral is ink."""
+    """Whether about half of the area within a quadrilateral is ink, as in matrix codes, and not a smooth shade."""
     mask = Image.new("1", image.size)
     ImageDraw.Draw(mask).polygon(quad, fill=1)
     inside = np.asarray(image)[np.asarray(mask)].astype(np.float32)
@@ -280,7 +279,7 @@ def _extend_to_bar_ends(quad: Quad, values: "np.ndarray") -> Quad:
 
 
 def _bar_extent(values: "np.ndarray", line: "np.ndarray", along: "np.ndarray") -> tuple[float, float]:
-    """Return where bars start and end, measured along their direction.
+    """Return where the bars that cross a line start and end, as positions along the direction of the bars.
 
     values (ndarray): greyscale image, height × width.
     line (ndarray): points on a line across the bars, n × 2.

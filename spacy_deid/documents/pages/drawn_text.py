@@ -1,4 +1,4 @@
-"""Read text that a page shows and its text layer lacks: horizontal, at any angle, or around a circle.
+"""Read text that a page shows but its text layer lacks, such as stamps: horizontal, at any angle, or around a circle.
 
 Rotated and curved text is straightened for OCR, and the recognized words are mapped back to the page.
 """
@@ -53,7 +53,7 @@ def count_letters(image: Image.Image) -> float:
 
 
 def straighten_text(image: Image.Image) -> list[StraightenedImage]:
-    """Straighten a text, which is all that the image shows, in every way it could be oriented.
+    """Return versions of an image that shows only text, each of which makes one possible orientation horizontal.
 
     RETURNS (list[StraightenedImage]): the image rotated by the likeliest angle and by the three angles perpendicular
         to it, and each circle of letters unrolled clockwise and counterclockwise. Empty if no letters are found.
@@ -106,7 +106,7 @@ def place_glyphs(words: Sequence[OcrWord], straight: StraightenedImage, scale: f
 
 
 def _letter_boxes(image: Image.Image) -> list[Box]:
-    """Return the boxes of connected components of letter size, without dots and large shapes."""
+    """Return the boxes, in pixels, of the shapes in an image that have the size of letters, unlike dots and frames."""
     values = np.asarray(image.convert("RGB")).astype(np.int16)
     apart = np.abs(values - np.median(values.reshape(-1, 3), axis=0)).max(axis=2)
     if not apart.max():
@@ -119,7 +119,7 @@ def _letter_boxes(image: Image.Image) -> list[Box]:
 
 
 def _letter_size(letters: Sequence[Box]) -> float:
-    """Return the median size of the letters."""
+    """Return the median of the longer sides of boxes of letters, in pixels."""
     return float(np.median([max(box.x1 - box.x0, box.y1 - box.y0) for box in letters]))
 
 
@@ -141,7 +141,9 @@ def _text_angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
 
 
 def _fit_best_circle(points: "np.ndarray[Any, Any]", size: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Fit a circle by RANSAC, refined by least squares. Returns the circle or None, and the mask of its points."""
+    """Fit a circle to points by RANSAC, refined by least squares. Returns centre and radius, or None if too few points
+    are on a circle, and the mask of the points on it.
+    """
     best: Any = None
     most = np.zeros(len(points), bool)
     for _ in range(TRIALS):
@@ -172,8 +174,8 @@ def _unroll_ring(
     middles: "np.ndarray[Any, Any]",
     clockwise: bool,
 ) -> StraightenedImage:
-    """Unroll a ring of letters to a horizontal strip that starts in the widest gap between them. If the text runs
-    `clockwise`, the feet of its letters are towards the centre.
+    """Unroll a ring of letters to a horizontal strip that starts in the widest gap between them. The feet of the
+    letters point to the centre if the text runs `clockwise`, else their heads.
     """
     x0, y0, radius = circle
     on = np.abs(np.hypot(middles[:, 0] - x0, middles[:, 1] - y0) - radius) < NEAR * size
@@ -207,7 +209,7 @@ MARGIN = 4.0  # points around a patch
 
 @dataclass(slots=True)
 class PatchText:
-    """Text read in the patches of a page.
+    """Text read in the patches of a page, which are regions that look like text.
 
     runs (list[Run]): horizontal words.
     rotated_glyphs (list[Glyph]): letters of all other words, in the order of the words.
@@ -220,7 +222,7 @@ class PatchText:
 
 
 def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings) -> PatchText:
-    """Read patches of a page that look like text and are not in its text layer: horizontal, rotated or in a circle.
+    """Read by OCR the patches of a page, regions that look like text: horizontal, rotated or in a circle.
 
     image (Image): the page without what is read otherwise, in RGB.
     patches (Sequence[Box]): patches, in page units.
@@ -277,7 +279,7 @@ def _crop(image: Image.Image, box: Box, scale: float) -> Image.Image:
 
 
 def _join_patches(patches: Sequence[Box], words: Sequence[OcrWord], scale: float) -> list[Box]:
-    """Join patches that are spanned by one word."""
+    """Join patches that the same confidently recognized word overlaps."""
     joined = list(patches)
     for word in words:
         over = Box(*(value / scale for value in word.box))

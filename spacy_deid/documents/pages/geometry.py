@@ -1,4 +1,4 @@
-"""Boxes, glyphs, runs and lines of a page, and coordinates of rotated text.
+"""Define the boxes, glyphs, runs and lines of a page, and convert between page coordinates and those of rotated text.
 
 Coordinates start at the upper left corner of the page as displayed; y increases downwards. A *turn* is a rotation of
 text in degrees clockwise. Rotated text is processed in the coordinates of its turn, in which it is horizontal: for a
@@ -18,7 +18,7 @@ Quad = tuple[tuple[float, float], ...]  # consecutive corners of a rectangle at 
 
 
 class Box(NamedTuple):
-    """A rectangle: left, top, right, bottom."""
+    """A rectangle with horizontal and vertical sides: left, top, right, bottom. y increases downwards."""
 
     x0: float
     y0: float
@@ -56,8 +56,11 @@ class Glyph(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """Glyphs on one line without a wide gap, from left to right, their turn in degrees clockwise, and the area they
-    cover.
+    """Consecutive glyphs of a line without a wide gap between them, such as a table cell or a line of a column.
+
+    glyphs (list[Glyph]): the glyphs from left to right; at least one.
+    turn (float): their rotation in degrees clockwise.
+    box (Box): the area they cover, in the coordinates of the turn.
     """
 
     glyphs: list[Glyph]
@@ -68,7 +71,7 @@ class Run:
         self.measure()
 
     def measure(self) -> None:
-        """Recompute the box from the glyphs."""
+        """Set the box to the area of the glyphs; call it after changing them."""
         self.box = bounding_box([glyph.box for glyph in self.glyphs])
 
     @property
@@ -78,26 +81,26 @@ class Run:
 
     @property
     def base(self) -> float:
-        """The baseline of the first glyph, which does not depend on the letters."""
+        """The y coordinate of the baseline of the first glyph."""
         return self.glyphs[0].base
 
     @property
     def em(self) -> float:
-        """The largest font size."""
+        """The largest font size of the glyphs."""
         return max(glyph.em for glyph in self.glyphs)
 
 
 @dataclass(slots=True)
 class LineSegment:
-    """A run with the offset of each glyph in the text of the document. If a glyph is removed, the segment is
-    repainted.
+    """A run on a page with the offsets of each glyph in the text of the document. If a glyph is removed, the whole
+    segment is painted again.
 
     turn (float): rotation in degrees clockwise.
     top, bottom (float): vertical extent, in the coordinates of the turn.
     em (float): font size.
-    room (float): x coordinate up to which it may extend.
+    room (float): x coordinate up to which the edited line may extend.
     texts (list[str]): characters of each glyph.
-    left, right (array): edges of each glyph.
+    left, right (array): x coordinates of the edges of each glyph.
     start, end (array): offsets of each glyph in the text; equal for a removed hyphen at the end of a line.
     """
 
@@ -115,10 +118,10 @@ class LineSegment:
 
 @dataclass(slots=True)
 class PageLayout:
-    """A page with everything needed to write it.
+    """What is needed to write the redacted copy of a page: its size, its lines, and the areas to paint over.
 
     width, height (float): size as displayed, in points, or in pixels for an image.
-    segments (list[LineSegment]): in the order of the text.
+    segments (list[LineSegment]): its lines, in the order of the text.
     ocr (bool): whether the text was read by OCR.
     skew (float): degrees clockwise by which the page is rotated first, so that lines are horizontal.
     blanks (list[Box]): areas to paint over in any case.
@@ -146,19 +149,24 @@ def nearest_quarter(turn: float) -> int:
 
 
 def _beyond_quarter(turn: float) -> float:
-    """Return the difference of a turn from the nearest quarter, in radians."""
+    """Return how far a turn is from the nearest multiple of 90 degrees, in radians."""
     return math.radians(turn - round(turn / 90) * 90)
 
 
 def rotated_size(turn: float, width: float, height: float) -> tuple[float, float]:
-    """Return width and height of a page of the given size in the coordinates of a turn."""
+    """Return width and height that a page of the given size has in the coordinates of a turn."""
     wide, high = (height, width) if nearest_quarter(turn) in (90, 270) else (width, height)
     cos, sin = math.cos(_beyond_quarter(turn)), abs(math.sin(_beyond_quarter(turn)))
     return wide * cos + high * sin, wide * sin + high * cos
 
 
 def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
-    """Return the bounding box, in the coordinates of a turn, of a rectangle on a page of the given size."""
+    """Convert a rectangle on a page to the coordinates of a turn, and return its bounding box there.
+
+    box (Box): the rectangle, in page coordinates.
+    turn (float): rotation of text in degrees clockwise, which is horizontal in the coordinates of the turn.
+    width, height (float): size of the page.
+    """
     if turn == 0:
         return box
     x0, y0, x1, y1 = box
@@ -176,7 +184,10 @@ def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
 
 
 def rotated_to_page(box: Box, turn: float, width: float, height: float) -> Box:
-    """Return the bounding box on the page of a rectangle in the coordinates of a turn; see `page_to_rotated`."""
+    """Convert a rectangle in the coordinates of a turn to the page, and return its bounding box there.
+
+    The arguments are those of `page_to_rotated`, whose inverse this is for multiples of 90 degrees.
+    """
     return _hull(rotated_corners(box, turn, width, height))
 
 
@@ -221,7 +232,7 @@ def rotate_upright(image: Image.Image, turn: float) -> Image.Image:
 
 
 def rotate_back(image: Image.Image, turn: float, size: tuple[int, int]) -> Image.Image:
-    """Undo `rotate_upright`. `size` is the size of the page in pixels."""
+    """Undo `rotate_upright`. `size` is the size in pixels that the image had before."""
     if _beyond_quarter(turn):
         flat = (size[1], size[0]) if nearest_quarter(turn) in (90, 270) else size
         image = _resampled(image, flat, _to_rotated(turn, *size))
@@ -229,7 +240,7 @@ def rotate_back(image: Image.Image, turn: float, size: tuple[int, int]) -> Image
 
 
 def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> Image.Image:
-    """Resample an image by the affine mapping `source` from points of the result to points of the image."""
+    """Transform an image to the given size; `source` maps points of the result to points of the image."""
     (x, y), (xx, yx), (xy, yy) = source(0, 0), source(1, 0), source(0, 1)
     matrix = (xx - x, xy - x, x, yx - y, yy - y, y)
     white = 255 if image.mode == "L" else (255, 255, 255)
@@ -238,19 +249,24 @@ def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> I
 
 
 def _to_rotated(turn: float, width: float, height: float) -> Move:
-    """Return the mapping from the page rotated by its quarter to the coordinates of a turn."""
+    """Return the mapping to the coordinates of a turn from those of the page rotated to its nearest quarter."""
     flat = rotated_size(nearest_quarter(turn), width, height)
     return rotation_about_centre(-_beyond_quarter(turn), flat, rotated_size(turn, width, height))
 
 
 def _from_rotated(turn: float, width: float, height: float) -> Move:
-    """Return the mapping from the coordinates of a turn to the page rotated by its quarter."""
+    """Return the mapping from the coordinates of a turn to those of the page rotated to its nearest quarter."""
     flat = rotated_size(nearest_quarter(turn), width, height)
     return rotation_about_centre(_beyond_quarter(turn), rotated_size(turn, width, height), flat)
 
 
 def rotation_about_centre(angle: float, size: tuple[float, float], other: tuple[float, float]) -> Move:
-    """Return a clockwise rotation that maps the centre of one rectangle to the centre of another."""
+    """Return the function that rotates points about the centre of a rectangle and moves them to that of another.
+
+    angle (float): clockwise angle in radians.
+    size, other (tuple[float, float]): width and height of the two rectangles, each of which starts at the origin.
+    RETURNS (Callable): (x, y) in the first rectangle → point in the other.
+    """
     cos, sin = math.cos(angle), math.sin(angle)
 
     def move(x: float, y: float) -> tuple[float, float]:
@@ -261,7 +277,7 @@ def rotation_about_centre(angle: float, size: tuple[float, float], other: tuple[
 
 
 def _corners(box: Box) -> Quad:
-    """Return the corners of a rectangle."""
+    """Return the corners of a rectangle, clockwise from the upper left one."""
     return (box.x0, box.y0), (box.x1, box.y0), (box.x1, box.y1), (box.x0, box.y1)
 
 

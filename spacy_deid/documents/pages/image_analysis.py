@@ -1,4 +1,4 @@
-"""Analyse page images: edges, regions that look like text, colour channels with hidden text, and skew."""
+"""Analyse page images: find regions that look like text, colour channels with text that greyscale hides, and skew."""
 
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ LETTERS = 1.2  # fewest letters of a text, estimated by width: two touching lett
 
 
 def edge_strength(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.uint8]]":
-    """Return the largest difference of each pixel from its right and lower neighbour.
+    """Return for each pixel how much it differs from its right or lower neighbour, whichever differs more.
 
     values (ndarray): height × width or height × width × channels, uint8.
     RETURNS (ndarray): height × width, uint8; the maximum over the channels.
@@ -88,7 +88,7 @@ def connected_components(mask: Mask) -> list[Box]:
 
 
 def _boxes(rows: Any, starts: Any, ends: Any, roots: list[int]) -> list[Box]:
-    """Return the bounding box of each component from its runs."""
+    """Return the bounding box of each component from rows, starts, ends and component numbers of runs of pixels."""
     if not roots:
         return []
     names, labels = np.unique(roots, return_inverse=True)
@@ -104,7 +104,7 @@ def _boxes(rows: Any, starts: Any, ends: Any, roots: list[int]) -> list[Box]:
 
 
 class TextPatch(NamedTuple):
-    """A group of neighbouring marks that look like text: its area in pixels, and the marks of letter size."""
+    """A region of an image that looks like text: its area in pixels, and the boxes of its letters."""
 
     box: Box
     letters: list[Box]
@@ -138,7 +138,7 @@ def detect_text_patches(values: "np.ndarray[Any, Any]") -> list[TextPatch]:
 
 
 def _is_letter(box: Box, mask: Mask) -> bool:
-    """Whether a mark has the size of a letter and is neither a frame nor a thin curve."""
+    """Whether a shape in a mask of edges has the size of a letter and is neither a frame nor a thin curve."""
     x0, y0, x1, y1 = (int(value) for value in box)
     wide, high = x1 - x0, y1 - y0
     if high <= FLAT or min(wide, high) > LARGEST:
@@ -253,8 +253,7 @@ def deskew(image: Image.Image, skew: float) -> Image.Image:
 
 
 def _ink_pixels(image: Image.Image, factor: int, most: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """Return coordinates of about `most` dark pixels of an image, relative to its centre, after reducing it by
-    `factor`.
+    """Reduce an image by `factor`, and return the x and y coordinates, from its centre, of about `most` dark pixels.
 
     Only the edges of areas wider than a stroke count, as of the coloured background of a text.
     """
@@ -283,7 +282,7 @@ def _erode(mask: Mask, size: int) -> Mask:
 
 
 def _sharpness(rows: "np.ndarray") -> float:
-    """Return the sum of squared differences between the ink counts of neighbouring rows."""
+    """Return how sharply lines are separated: the sum of squared differences of ink between neighbouring rows."""
     rows = np.floor(rows).astype(int)
     counts = np.bincount(rows - rows.min())
     return float(np.square(np.diff(counts)).sum())

@@ -1,4 +1,4 @@
-"""Turn the glyphs of pages into the text of a document.
+"""Convert the glyphs of pages to the text of a document in reading order.
 
 Glyphs are grouped into runs and rows and put in reading order; wrapped lines and words hyphenated at line ends are
 joined.
@@ -24,10 +24,11 @@ ALIKE = 1.3  # largest ratio of a gap between such letters to the median
 
 
 def make_runs(glyphs: Iterable[Glyph], turn: float) -> list[Run]:
-    """Group consecutive glyphs of a line, including superscripts and subscripts.
+    """Group glyphs into runs: glyphs of one line without a wide gap, including superscripts and subscripts.
 
     glyphs (Iterable[Glyph]): glyphs of one turn, in the order of the file.
     turn (float): their rotation in degrees clockwise.
+    RETURNS (list[Run]): runs from top to bottom and left to right.
     """
     runs: list[list[Glyph]] = []
     for glyph in glyphs:
@@ -45,7 +46,7 @@ def make_runs(glyphs: Iterable[Glyph], turn: float) -> list[Run]:
 
 
 def _join_spaced_letters(glyphs: list[Glyph]) -> None:
-    """Form words of letters that are spaced for emphasis: each letter is extended over the gap after it."""
+    """Join letters that are spaced for emphasis to words, in place: each letter is widened over the gap after it."""
     after = [has_space(left, right) for left, right in pairwise(glyphs)]
     alone = [
         len(glyph.text) == 1 and glyph.text.isalpha() and before and behind
@@ -102,7 +103,7 @@ def _is_double_print(left: Run, run: Run) -> bool:
 
 
 def has_space(last: Glyph, glyph: Glyph) -> bool:
-    """Whether there is white space between two glyphs of a run."""
+    """Whether there is white space between two glyphs of a run: a space character or a wide gap."""
     return glyph.space or glyph.box.x0 - last.box.x1 > WORD * min(last.em, glyph.em)
 
 
@@ -112,8 +113,11 @@ LETTERS = 18  # fewest characters of its median line; columns of tables have les
 
 @dataclass(slots=True)
 class Row:
-    """Runs that are read from left to right, the right edge of their column, and its number. Rows of a column are
-    consecutive.
+    """Runs that are beside each other on a page.
+
+    runs (list[Run]): the runs from left to right.
+    right (float): x coordinate of the right edge of their column.
+    column (int): number of the column. Rows of a column are consecutive.
     """
 
     runs: list[Run]
@@ -122,7 +126,7 @@ class Row:
 
 
 def reading_order(runs: Sequence[Run]) -> list[Row]:
-    """Sort the runs of a page, which have one turn, in reading order: columns of prose one after the other."""
+    """Group the runs of a page, all of one turn, into rows in reading order: columns of prose one after the other."""
     rows: list[Row] = []
     for column, block in enumerate(_split_columns(list(runs))):
         right = max((run.box.x1 for row in block for run in row), default=0.0)
@@ -149,7 +153,7 @@ def _split_columns(runs: list[Run]) -> list[list[list[Run]]]:
 
 
 def _rows(runs: list[Run]) -> list[list[Run]]:
-    """Group runs that are side by side. A row ends where the next one starts."""
+    """Group runs with similar baselines into rows, from top to bottom; in each row, runs go from left to right."""
     rows: list[list[Run]] = []
     bottom = 0.0
     for run in sorted(runs, key=lambda run: run.base):
@@ -162,7 +166,7 @@ def _rows(runs: list[Run]) -> list[list[Run]]:
 
 
 def _column_rows(rows: list[list[Run]], first: int) -> tuple[int, float | None]:
-    """Find the rows from `first` on that are split by a gutter between columns of prose.
+    """Find the rows from `first` on that are split by a gutter, the empty space between two columns of prose.
 
     RETURNS (tuple[int, float | None]): index after the last of them and an x coordinate in the gutter, or `first` and
         None.
@@ -251,7 +255,7 @@ class TextBuilder:
         return "".join(self._pieces)
 
     def add_page(self, rows: list[Row], width: float) -> list[LineSegment]:
-        """Add the rows of a page that have the same turn.
+        """Append the text of rows of a page, which all have the same turn (rotation).
 
         rows (list[Row]): rows in reading order.
         width (float): width of the page, in the coordinates of the turn.
@@ -270,7 +274,7 @@ class TextBuilder:
         return segments
 
     def add_rotated(self, glyphs: list[Glyph]) -> list[LineSegment]:
-        """Add text at arbitrary angles. Each glyph becomes a line segment, since the glyphs share no baseline."""
+        """Append glyphs at arbitrary angles, which share no baseline. Returns one line segment for each glyph."""
         segments: list[LineSegment] = []
         last: Glyph | None = None
         for glyph in glyphs:
@@ -304,7 +308,7 @@ class TextBuilder:
             self._write(" " if wrapped else "\n")
 
     def _add_run(self, run: Run, room: float) -> LineSegment:
-        """Write the glyphs of a run."""
+        """Append the characters of a run to the text, and return its line segment, which may extend up to `room`."""
         left, right = array("f"), array("f")
         starts, ends, texts = array("q"), array("q"), []
         last: Glyph | None = None
@@ -349,7 +353,7 @@ def _right_limit(run: Run, runs: list[Run], margin: float, width: float) -> floa
 
 
 def _compose_accents(glyphs: list[Glyph]) -> list[Glyph]:
-    """Combine separate accents with their letters."""
+    """Combine glyphs of accents with the letters before them."""
     out: list[Glyph] = []
     for glyph in glyphs:
         if out and unicodedata.combining(glyph.text[:1]):
@@ -364,7 +368,7 @@ def _compose_accents(glyphs: list[Glyph]) -> list[Glyph]:
 
 @dataclass(slots=True)
 class PageContent:
-    """What was read on a page.
+    """What was read on a page, before it is put in reading order.
 
     blocks (list[list[Run]]): runs to be put in reading order together; each list has one turn and uses its
         coordinates.
@@ -384,14 +388,20 @@ class PageContent:
     warnings: list[str] = field(default_factory=list)
 
     def add_codes(self, codes: list[Quad], number: int) -> None:
-        """Set the areas of the codes of page `number`, and add a warning if there are any."""
+        """Set the areas of barcodes and matrix codes of page `number`, and add a warning if there are any."""
         self.codes = codes
         if codes:
             self.warnings.append(f"page {number}: bar codes are removed")
 
 
 def add_page_content(builder: TextBuilder, content: PageContent, width: float, height: float) -> PageLayout:
-    """Add what was read on a page of the given size to the text, and return what is needed to write the page."""
+    """Append what was read on a page to the text of the document.
+
+    builder (TextBuilder): the text of the document.
+    content (PageContent): what was read on the page.
+    width, height (float): size of the page as displayed.
+    RETURNS (PageLayout): what is needed to write the page.
+    """
     parts = PageLayout(width, height, [], content.ocr, content.skew, content.blanks, content.codes)
     parts.unread = content.unread
     for runs in content.blocks:

@@ -1,4 +1,4 @@
-"""OCR with Tesseract, of whole pages and of pictures, at any rotation.
+"""Read pages and pictures at any rotation by OCR with Tesseract, and check copies for text that is still legible.
 
 Tesseract is run through pipes, so that no image of a page is written to disk.
 """
@@ -29,7 +29,7 @@ SURE = 1.0  # least orientation confidence
 
 
 class OcrWord(NamedTuple):
-    """A recognized word.
+    """A word that Tesseract recognized in an image.
 
     text (str): the word.
     box (Box): its position, in pixels.
@@ -59,7 +59,7 @@ def check_tesseract(languages: Sequence[str], name: str) -> None:
 
 
 def read_words(image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool = False) -> list[OcrWord]:
-    """Read an image in greyscale, and in each colour channel that shows additional text.
+    """Recognize the words in an image, in greyscale and in each colour channel that shows additional text.
 
     image (Image): greyscale or RGB image.
     settings (ReadSettings): languages and time limit.
@@ -100,14 +100,14 @@ def detect_rotation(image: Image.Image, settings: ReadSettings, dpi: int) -> int
 
 @lru_cache(maxsize=1)
 def _languages() -> tuple[str, ...]:
-    """Return the installed languages."""
+    """Return the Tesseract codes of the installed languages."""
     done = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, check=False)
     return tuple(done.stdout.split("\n")[1:-1])
 
 
 @lru_cache(maxsize=1)
 def _kill_with_parent() -> tuple[str, ...]:
-    """Return a command prefix that makes a process end with this one (setpriv of util-linux 2.33), if there is one."""
+    """Return a command prefix with which a child process ends with this one (setpriv of util-linux 2.33), or ()."""
     path = shutil.which("setpriv")
     if sys.platform != "linux" or path is None:
         return ()
@@ -116,7 +116,7 @@ def _kill_with_parent() -> tuple[str, ...]:
 
 
 def _run_tesseract(image: Image.Image, language: str, mode: int, dpi: int, seconds: int, *outputs: str) -> str:
-    """Run Tesseract on an image with a single thread, since pages are read in parallel."""
+    """Return the output of Tesseract for an image. It uses a single thread, since pages are read in parallel."""
     packed = io.BytesIO()
     image.save(packed, "PPM")
     options = ["-l", language, "--psm", str(mode), "--dpi", str(dpi), *outputs]
@@ -145,7 +145,9 @@ def read_page(
     image (Image): greyscale or RGB image.
     scale (float): pixels per unit of the page.
     dpi (int): resolution of the image.
+    settings (ReadSettings): languages and time limit.
     name, number (str, int): file name and page number, for error messages and warnings.
+    RETURNS (PageContent): the words and the skew of the page, with a warning if it is hard to read.
     RAISES: InputError (D718) if Tesseract fails or exceeds the time limit.
     """
     turn, skew = 0.0, 0.0
@@ -176,7 +178,7 @@ def read_picture(
     """Read a picture on a page by OCR, at any rotation.
 
     image (Image): the picture in greyscale or RGB.
-    corner (Box): its position on the page.
+    corner (Box): its position on the page, in page units.
     page (tuple[float, float]): width and height of the page.
     scale, settings, name, number: as in `read_page`.
     RETURNS (list[Run]): the words, in the coordinates of their turn.
@@ -239,7 +241,7 @@ def _confidence(words: list[OcrWord]) -> float:
 
 
 def words_to_runs(words: list[OcrWord], scale: float, turn: float, corner: Box = ORIGIN) -> list[Run]:
-    """Convert OCR words to runs. Each word is one glyph with the height of its line.
+    """Convert OCR words to runs, groups of words on a line. Each word is one glyph with the height of its line.
 
     Words are widened, because Tesseract cuts off letters: at most by half of the gap to the next word.
 
@@ -266,9 +268,10 @@ def words_to_runs(words: list[OcrWord], scale: float, turn: float, corner: Box =
 
 
 def run_in_order(jobs: Iterable[Callable[[], Result]], processes: int) -> Iterator[Result]:
-    """Run jobs in parallel threads and yield their results in order.
+    """Run jobs in parallel threads and yield their results in the order of the jobs.
 
-    jobs (Iterable[Callable]): evaluated lazily in the calling thread. Few are created ahead of time, to limit memory.
+    jobs (Iterable[Callable]): the jobs. The iterable is consumed in the calling thread, and only a few jobs ahead of
+        the results, to limit memory.
     processes (int): number of jobs to run at the same time.
     """
     waiting: deque[Future[Result]] = deque()
@@ -288,13 +291,16 @@ MIN_VERIFIED_LETTERS = 5  # shortest string to search for; OCR finds shorter one
 
 
 def needs_ocr_check(number: int, settings: WriteSettings) -> bool:
-    """Whether a page of a copy must be checked by OCR. `number` starts at 1."""
+    """Whether the settings demand that page `number` (from 1) of a copy is checked by OCR."""
     return settings.verify_ocr == "all" or (settings.verify_ocr == "ocr" and number in settings.ocr_pages)
 
 
 def ocr_copy_pages(pages: Iterable[tuple[int, Image.Image]], settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Read pages of a copy, given by number and image, by OCR for verification. RAISES: InputError (D716, D717,
-    D718).
+    """Yield the text that OCR reads on each page of a copy, for verification.
+
+    pages (Iterable[tuple[int, Image]]): number and image of each page to check.
+    settings (WriteSettings): resolution of the images, and OCR settings.
+    RAISES: InputError if Tesseract (D716) or a language (D717) is not installed, or OCR fails (D718).
     """
 
     def read(number: int, image: Image.Image) -> ExtractedText:

@@ -1,4 +1,7 @@
-"""Paint edits into page images. Removed text is blanked and checked first; only then is the rest of the line moved."""
+"""Redact page images: paint over removed text and write replacements in its place.
+
+Removed text is blanked first, and it is checked that nothing of it is left. Only then is the rest of the line moved.
+"""
 
 import math
 from bisect import bisect_right
@@ -27,7 +30,7 @@ class LinePiece(NamedTuple):
 
     first, last (int): indices of the glyphs, end exclusive.
     text (str | None): the replacement; None if the glyphs are kept.
-    gap (bool): whether white space precedes the piece after the edits.
+    gap (bool): whether white space that is kept precedes the piece.
     """
 
     first: int
@@ -37,7 +40,7 @@ class LinePiece(NamedTuple):
 
 
 class PlacedPiece(NamedTuple):
-    """A piece with its new position: `left` to `right`, in the coordinates of the turn."""
+    """A piece of a line with the x coordinates of its edges after the edits, in the coordinates of the turn."""
 
     piece: LinePiece
     left: float
@@ -45,12 +48,12 @@ class PlacedPiece(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether its glyphs are kept."""
+        """Whether the glyphs of the piece are kept rather than replaced."""
         return self.piece.text is None
 
 
 class LineEditor:
-    """Applies edits to the line segments of a document, which must be processed in the order of the text.
+    """Divides line segments into kept and replaced pieces according to edits. Segments must be passed in text order.
 
     A replacement is written once, at the first glyph that it replaces, even if other replaced glyphs are on another
     line or page.
@@ -88,7 +91,7 @@ class LineEditor:
         return [self.edits[i].label for i in found if self.edits[i].start < segment.end[-1]]
 
     def _first(self, offset: int) -> int:
-        """Return the index of the first edit that ends after an offset."""
+        """Return the index of the first edit that ends after an offset of the text."""
         return bisect_right(self._ends, offset)
 
     def _touches(self, start: int, end: int) -> bool:
@@ -105,7 +108,7 @@ class LineEditor:
         return i > 0 and self.edits[i - 1].start == self.edits[i - 1].end == start
 
     def _replacement_text(self, start: int, end: int) -> str:
-        """Return a span of the text after the edits, with those replacements that were not written before."""
+        """Return the text that replaces a span, with only those replacements that were not written before."""
         out, at = [], start
         for i in range(self._first(start - 1), len(self.edits)):
             edit = self.edits[i]
@@ -128,7 +131,12 @@ def place_pieces(
 
     If there is not enough room, replacements are made smaller, and if necessary all pieces are condensed. Text after a
     replacement moves, and all gaps get the same width, since the gaps of a justified line depend on its original
-    words. Therefore the width of removed text cannot be measured. `measure` gives the width of a text for a font size.
+    words. Therefore the width of removed text cannot be measured.
+
+    segment (LineSegment): the line segment.
+    pieces (Sequence[LinePiece]): its pieces from left to right.
+    measure (Callable): (text, font size) → width of the text, in page units.
+    RETURNS (list[PlacedPiece]): the pieces with their positions.
     """
     origin = min(segment.left)
     room = max(segment.room - origin, 1e-3)
@@ -146,7 +154,9 @@ def place_pieces(
 def _lay_in_row(
     segment: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float], smaller: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """Return the edges of pieces in a row, with replacements scaled by `smaller`, and the end of the last one."""
+    """Return left and right edge of each piece if they are laid side by side, and the right edge of the last one. The
+    widths of replacements are multiplied by `smaller`.
+    """
     at = origin = min(segment.left)
     places: list[tuple[float, float]] = []
     for i, piece in enumerate(pieces):
@@ -169,7 +179,7 @@ PAD = 0.15  # padding of a box, in font sizes
 
 
 class EditedLine(NamedTuple):
-    """A line segment after the edits, for the text layer."""
+    """A line segment and its pieces at their positions after the edits, from which a text layer can be written."""
 
     segment: LineSegment
     placed: list[PlacedPiece]
@@ -178,7 +188,7 @@ class EditedLine(NamedTuple):
 def paint_page(
     image: Image.Image, parts: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
 ) -> tuple[Image.Image, list[EditedLine]]:
-    """Paint over removed text and everything that is removed in any case, and write the replacements.
+    """Return a page image with removed text, codes and other areas to remove painted over, and replacements written.
 
     image (Image): the page as it was read, in greyscale or RGB. The result is deskewed.
     parts (PageLayout): layout of the page.
@@ -233,7 +243,7 @@ def _blank_rotated_lines(image: Image.Image, lines: list[EditedLine], parts: Pag
 
 
 def _quad(box: Box, turn: float, parts: PageLayout, scale: float) -> Quad:
-    """Return the corners on the page, in pixels, of a rectangle in the coordinates of a turn, with a small margin."""
+    """Return the corners, in pixels of the page, of a rectangle in the coordinates of rotated text, plus a margin."""
     edge = EDGE / scale
     wider = Box(box.x0 - edge, box.y0 - edge, box.x1 + edge, box.y1 + edge)
     return tuple((x * scale, y * scale) for x, y in rotated_corners(wider, turn, parts.width, parts.height))
@@ -259,7 +269,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
 
 
 def _is_changed(line: EditedLine) -> bool:
-    """Whether a line has a replacement."""
+    """Whether any piece of a line is replaced."""
     return not all(place.is_kept for place in line.placed)
 
 
@@ -270,13 +280,13 @@ def _pixels(box: Box, scale: float) -> Box:
 
 
 def _crop(image: Image.Image, pixels: Box) -> Image.Image:
-    """Return a part of an image, limited to the image."""
+    """Return the part of an image within a box in pixels, which may extend beyond the image."""
     left, top, right, bottom = map(int, pixels)
     return image.crop((left, top, min(right, image.width), min(bottom, image.height)))
 
 
 def _blank(image: Image.Image, boxes: Sequence[tuple[Box, Colour]], scale: float) -> None:
-    """Fill rectangles with their colours."""
+    """Fill rectangles, given in page units with their colours, in place."""
     draw = ImageDraw.Draw(image)
     for box, colour in boxes:
         left, top, right, bottom = _pixels(box, scale)
@@ -332,7 +342,7 @@ def _draw_line(
     scale: float,
     settings: WriteSettings,
 ) -> None:
-    """Draw the pieces of a line at their new positions, replacements last."""
+    """Draw a blanked line: the pictures of kept pieces at their new positions, then the replacements."""
     left_over = iter(pictures)
     for place in line.placed:
         if place.is_kept:
@@ -351,7 +361,7 @@ def _draw_line(
 def _draw_replacement(
     image: Image.Image, text: str, band: Box, em: float, colour: Colour, scale: float, settings: WriteSettings
 ) -> None:
-    """Draw a replacement."""
+    """Draw a replacement in the area `band`, smaller or condensed if it is too wide, with the mark of the settings."""
     left, top, right, bottom = (int(value) for value in _pixels(band, scale))
     width, height = max(right - left, 1), max(bottom - top, 1)
     black: Colour = 0 if image.mode == "L" else (0,) * len(image.getbands())

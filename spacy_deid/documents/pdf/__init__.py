@@ -1,4 +1,4 @@
-"""PDF: read from the text layer or by OCR, written as page images with a new text layer."""
+"""Read PDF files from their text layer or by OCR, and write them as page images with a new text layer."""
 
 from ..document import Format
 from .read import read

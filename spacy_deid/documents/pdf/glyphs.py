@@ -1,4 +1,4 @@
-"""Read the visible glyphs of a PDF page with their positions.
+"""Read the visible glyphs (drawn characters) of a PDF page with their positions.
 
 The page is rendered with and without its text; the difference shows which text is visible.
 """
@@ -24,7 +24,12 @@ EDGE = 2  # pixels by which ink may exceed a character box
 
 
 class Ink:
-    """The rendered page, of at most `max_pixels`, and the pixels that its text changes. `size` is in points."""
+    """Measures the visibility of text by comparing renderings of a page with and without its text.
+
+    page (PdfPage): the page, flattened.
+    size (tuple[float, float]): its width and height in points.
+    max_pixels (int): limit for the size of the renderings.
+    """
 
     def __init__(self, page: Any, size: tuple[float, float], max_pixels: int) -> None:
         image = render(page, *size, DPI, max_pixels)
@@ -37,14 +42,14 @@ class Ink:
         self._text = np.maximum(np.maximum(apart[..., 0], apart[..., 1]), apart[..., 2])
 
     def _part(self, values: np.ndarray, box: Box, edge: int) -> np.ndarray:
-        """Return the pixels of a box and a margin of `edge` pixels."""
+        """Return the values of the pixels in a box and in a margin of `edge` pixels around it."""
         scale = self._scale
         x0, y0 = max(int(box.x0 * scale) - edge, 0), max(int(box.y0 * scale) - edge, 0)
         x1, y1 = max(int(box.x1 * scale) + 1 + edge, 0), max(int(box.y1 * scale) + 1 + edge, 0)
         return values[y0:y1, x0:x1]
 
     def of(self, box: Box) -> int:
-        """Return the largest change of a colour channel that the text causes in a box, 0 to 255.
+        """Return how visible the text in a box is: the largest change of a colour channel that it causes, 0 to 255.
 
         It is 0 where the text is white, covered, clipped or in a hidden layer.
         """
@@ -52,12 +57,12 @@ class Ink:
         return int(part.max()) if part.size else 0
 
     def contrast(self, box: Box) -> int:
-        """Return the largest range of a colour channel in a box, 0 to 255."""
+        """Return the largest difference within a colour channel between the pixels of a box, 0 to 255."""
         part = self._part(self._shown, box, 1).reshape(-1, 3)
         return int((part.max(axis=0) - part.min(axis=0)).max()) if part.size else 0
 
     def is_covered_by(self, boxes: Iterable[Box]) -> bool:
-        """Whether all visible text is inside these boxes. If not, they do not tell what has to be painted over."""
+        """Whether all visible text is inside these boxes. If not, painting over the boxes would leave parts of it."""
         left = self._text >= STRONG
         for box in boxes:
             self._part(left, box, EDGE)[:] = False
@@ -93,9 +98,10 @@ LARGEST_FONT = 14_400  # largest font size in points, the size of the largest pa
 
 @dataclass(slots=True)
 class PageGlyphs:
-    """The glyphs of a page.
+    """The visible glyphs of a page, and signs that its text layer cannot be trusted.
 
-    turns (dict[float, list[Glyph]]): glyphs by turn in degrees clockwise, in the coordinates of the turn.
+    turns (dict[float, list[Glyph]]): glyphs by turn, the rotation of text in degrees clockwise. Their boxes are in the
+        coordinates of the turn (see `pages.geometry`).
     rotated_glyphs (list[Glyph]): glyphs of curved lines and distorted oblique glyphs, in page coordinates.
     hidden (list[Box]): areas of characters that are not visible.
     unmapped (int): number of characters without a Unicode value.
@@ -117,7 +123,7 @@ class PageGlyphs:
     doubtful: set[int] = field(default_factory=set)
 
     def forget(self, glyphs: set[int]) -> None:
-        """Remove glyphs, given by their `id`."""
+        """Remove the glyphs whose `id` is in the set."""
         if glyphs:
             self.turns = {
                 turn: [glyph for glyph in some if id(glyph) not in glyphs] for turn, some in self.turns.items()
@@ -150,8 +156,8 @@ class PageGlyphs:
 def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
     """Read the visible characters of a flattened page, and the areas with hidden characters.
 
-    Text in the file may be invisible: white, behind a picture, in a hidden layer, or outside of the page. It is not
-    copied.
+    Text in the file may be invisible: white, behind a picture, in a hidden layer, or outside of the page. Such text is
+    not read.
     """
     found = PageGlyphs({})
     ink = Ink(page, view.size, max_pixels)
@@ -209,7 +215,7 @@ def _curved_line_chars(chars: list["_Char"]) -> set[int]:
 
 
 def _glyph(char: "_Char", box: Box, view: PageView, turn: float, space: bool) -> Glyph:
-    """Convert a character to a glyph in the coordinates of its turn."""
+    """Convert a character to a glyph. `box` is in page coordinates, the glyph in those of `turn`."""
     width, height = view.size
     if turn % 90:
         # the box in the file is axis-aligned, so derive the rotated one from origin and font size
@@ -225,7 +231,21 @@ def _glyph(char: "_Char", box: Box, view: PageView, turn: float, space: bool) ->
 
 
 class _Char(NamedTuple):
-    """A character from pdfium, in the coordinates of the file."""
+    """A character that pdfium reports, in the coordinates of the file.
+
+    text (str): the character, or the letters of a ligature.
+    generated (bool): whether pdfium added it, as it adds white space between words.
+    unmapped (bool): whether it has no Unicode value.
+    mode (int): text rendering mode (ISO 32000-1, table 106).
+    box (tuple): left, bottom, right, top.
+    origin (tuple): point where its baseline starts.
+    direction (tuple): vector along its baseline.
+    em (float): font size.
+    owner (int): address of its text object; 0 if generated.
+    doubtful (bool): whether its shape may differ from the character.
+    is_distorted (bool): whether it is oblique and not only rotated and scaled.
+    advance (float): advance width if it is oblique, else the font size.
+    """
 
     text: str
     generated: bool
@@ -258,19 +278,19 @@ class _Char(NamedTuple):
 
     @property
     def is_invisible_mark(self) -> bool:
-        """Whether it is a format character without a shape, such as a joiner or a soft hyphen."""
+        """Whether the character is a format character without a shape, such as a joiner or a soft hyphen."""
         left, bottom, right, top = self.box
         return unicodedata.category(self.text[-1]) == "Cf" and max(right - left, top - bottom) < NOTHING * self.em
 
     def is_turned_against(self, other: "_Char") -> bool:
-        """Whether it is rotated relative to a nearby character, by less than a right angle."""
+        """Whether the character is rotated relative to another one nearby, by less than a right angle."""
         (x, y), (u, v) = self.direction, other.direction
         apart = abs(math.degrees(math.atan2(x * v - y * u, x * u + y * v)))
         far = math.hypot(self.origin[0] - other.origin[0], self.origin[1] - other.origin[1])
         return BENT < apart < SHARP and far < CLOSE * self.em
 
     def overlaps_next(self, other: "_Char") -> bool:
-        """Whether its box extends far beyond the start of the next character of the line."""
+        """Whether the box of the character extends far beyond the start of `other`, the next one on the line."""
         (x, y), (left, bottom, right, top) = self.direction, self.box
         dx, dy = other.origin[0] - self.origin[0], other.origin[1] - self.origin[1]
         if abs(y) <= 0.1 * abs(x):
@@ -283,7 +303,7 @@ class _Char(NamedTuple):
 
 
 def _chars(textpage: Any) -> Iterator[_Char]:
-    """Yield the characters of a page in the order of the file."""
+    """Yield the characters of a page as pdfium reports them, in the order of the file."""
     numbers = [ctypes.c_double() for _ in range(6)]
     box, origin = [ctypes.byref(n) for n in numbers[:4]], [ctypes.byref(n) for n in numbers[4:]]
     loose, matrix = raw.FS_RECTF(), raw.FS_MATRIX()
@@ -328,8 +348,8 @@ def _advance(textpage: Any, i: int, code: int, em: float) -> float:
 
 
 def _char_box(tight: tuple[float, float, float, float], loose: Any, matrix: Any) -> tuple[float, float, float, float]:
-    """Return the ink box of a character, widened along the line to its advance width. Across the line only the ink
-    counts, since many fonts declare room far above and below.
+    """Return the box of a character: `tight`, which encloses its ink, widened along the line to `loose`, which has its
+    advance width. Across the line, `loose` is ignored, since many fonts declare room far above and below.
     """
     left, bottom, right, top = tight
     if abs(matrix.b) < abs(matrix.a):
@@ -340,7 +360,7 @@ def _char_box(tight: tuple[float, float, float, float], loose: Any, matrix: Any)
 
 
 def _merge_ligatures(chars: Iterable[_Char]) -> Iterator[_Char]:
-    """Merge characters that share one glyph: the letters of a ligature."""
+    """Merge successive characters that are drawn as one glyph: the letters of a ligature."""
     last: _Char | None = None
     for char in chars:
         if last and char.owner and (char.owner, char.box) == (last.owner, last.box) and not char.text.isspace():
@@ -369,7 +389,7 @@ def _join_surrogate_pairs(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _text_object(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> tuple[int, int, bool]:
-    """Return the text object of a character, its rendering mode, and whether its shape is unreliable."""
+    """Return address and rendering mode of the text object of a character, and whether its shape is unreliable."""
     textobject = raw.FPDFText_GetTextObject(textpage, i)
     key = ctypes.cast(textobject, ctypes.c_void_p).value or 0
     if key not in modes:
@@ -379,7 +399,7 @@ def _text_object(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> t
 
 
 def _character(code: int) -> str:
-    """Convert a code point to text. Undefined ones become U+FFFD, so that they stay part of their word."""
+    """Convert a code point to text. Control codes and surrogates become U+FFFD, which does not split the word."""
     if code in (9, 10, 13):
         return " "
     return UNKNOWN if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 else chr(code)

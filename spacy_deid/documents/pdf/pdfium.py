@@ -34,12 +34,12 @@ class PageView(NamedTuple):
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height as displayed."""
+        """Width and height of the page as displayed, in points."""
         width, height = self.right - self.left, self.top - self.bottom
         return (height, width) if self.rotation in (90, 270) else (width, height)
 
     def point(self, x: float, y: float) -> tuple[float, float]:
-        """Convert a point of the file to page coordinates, which start at the upper left corner."""
+        """Convert a point from file coordinates to page coordinates, which start at the upper left corner."""
         if self.rotation == 90:
             return y - self.bottom, x - self.left
         if self.rotation == 180:
@@ -49,7 +49,7 @@ class PageView(NamedTuple):
         return x - self.left, self.top - y
 
     def box(self, left: float, bottom: float, right: float, top: float) -> Box:
-        """Convert a rectangle of the file to page coordinates."""
+        """Convert a rectangle from file coordinates to page coordinates."""
         (x0, y0), (x1, y1) = self.point(left, bottom), self.point(right, top)
         return Box(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
 
@@ -68,7 +68,7 @@ def page_objects(page: Any) -> Iterator[PageObject]:
 
 
 def _walk_objects(holder: Any, count: Any, get: Any, matrix: Matrix, depth: int) -> Iterator[PageObject]:
-    """Yield the objects of a page or form recursively."""
+    """Yield the objects of a page or form recursively. `matrix` maps the form's coordinates to those of the file."""
     for i in range(count(holder)):
         item = get(holder, i)
         kind = raw.FPDFPageObj_GetType(item)
@@ -86,7 +86,7 @@ def _walk_objects(holder: Any, count: Any, get: Any, matrix: Matrix, depth: int)
 
 @contextmanager
 def hide_objects(items: Iterable[Any]) -> Iterator[None]:
-    """Leave objects of a page out while it is rendered."""
+    """Hide objects of a page while the context is active, so that `render` leaves them out."""
     hidden = list(items)
     for item in hidden:
         raw.FPDFPageObj_SetIsActive(item, False)
@@ -98,7 +98,7 @@ def hide_objects(items: Iterable[Any]) -> Iterator[None]:
 
 
 def has_unreliable_shape(item: Any) -> bool:
-    """Whether the shapes of a text object may differ from its characters.
+    """Whether a text object may look different from the characters that the file gives for it.
 
     A glyph of a Type 3 font is a drawing and can show whole words. A pattern can fill glyphs with text; pdfium reports
     some patterns only as grey and others not at all, so large glyphs are unreliable as well.
@@ -120,7 +120,7 @@ def has_unreliable_shape(item: Any) -> bool:
 
 
 def transform_point(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
-    """Apply a matrix to a point."""
+    """Apply a PDF transformation matrix to a point."""
     a, b, c, d, e, f = matrix
     return a * x + c * y + e, b * x + d * y + f
 
@@ -131,7 +131,7 @@ _REASONS = {raw.FPDF_ERR_PASSWORD: "encrypted. Remove the password first", raw.F
 
 @contextmanager
 def open_pdf(data: bytes, name: str, settings: ReadSettings) -> Iterator[Any]:
-    """Open a PDF, which is closed on exit.
+    """Open a PDF for the duration of the context.
 
     RAISES: InputError (D715) if the file is encrypted or damaged, has no pages or more than `max_pages`, or has pages
         that only an XFA engine can generate.

@@ -62,7 +62,7 @@ Job = Callable[[], PageContent]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a PDF. RAISES: InputError (D718) if a page cannot be read."""
+    """Read the visible text of a PDF, page by page. RAISES: InputError (D718) if a page cannot be read."""
     builder = TextBuilder()
     pages: list[Page] = []
     parts: list[PageLayout] = []
@@ -78,7 +78,9 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, float]]) -> Iterator[Job]:
-    """Yield a job for each page. All calls of pdfium are made here, in one thread: it is not thread-safe."""
+    """Yield a function for each page that reads it. It can run in any thread, because all calls of pdfium, which is
+    not thread-safe, are made before it is yielded.
+    """
     for index in range(len(pdf)):
         with open_flattened_page(pdf, index, name) as page:
             left, bottom, right, top = page.get_bbox()
@@ -99,7 +101,7 @@ def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, 
 
 @dataclass(slots=True)
 class _PageReader:
-    """Makes the job that reads a page, and carries it out.
+    """Reads one page in two steps: `make_job` calls pdfium, and the job that it returns can run in another thread.
 
     page (PdfPage): the page, flattened. Only used while the job is made.
     view (PageView): how it is displayed.
@@ -121,7 +123,9 @@ class _PageReader:
     codes: list[Quad]
 
     def make_job(self) -> Job:
-        """Return a job that reads the page: by OCR if it is a scan or its text has no meaning or wrong positions."""
+        """Return a function that reads the page: by OCR if it is a scan or its text layer is unusable, else from
+        the text layer, pictures and drawings.
+        """
         if self.settings.codes == "remove":
             self._find_codes()
         found = self.found
@@ -136,7 +140,7 @@ class _PageReader:
         return partial(self._with_codes, job)
 
     def _find_codes(self) -> None:
-        """Find the barcodes and matrix codes on the page, however they are drawn. Lines of words are skipped."""
+        """Find the barcodes and matrix codes visible on the page and set `codes`. Lines of words are skipped."""
         width, height = self.view.size
         shown = partial(render, self.page, width, height, max_pixels=self.settings.max_pixels)
         small = grey_if_colourless(shown(dpi=COARSE_DPI))
@@ -147,13 +151,13 @@ class _PageReader:
         self.codes = [tuple((x * scale, y * scale) for x, y in quad) for quad in codes]
 
     def _with_codes(self, job: Job) -> PageContent:
-        """Run a job and add the codes of the page."""
+        """Run a job and add the codes of the page to its result."""
         reading = job()
         reading.add_codes(self.codes, self.number)
         return reading
 
     def _render(self, dpi: int) -> tuple[Image.Image, float]:
-        """Return the image of the page, and its pixels per point."""
+        """Render the page at the given dots per inch. Returns the image and its pixels per point."""
         image = render(self.page, *self.view.size, dpi, self.settings.max_pixels)
         return image, image.width / self.view.size[0]
 
@@ -174,14 +178,14 @@ class _PageReader:
         return partial(read_page, image, scale, round(72 * scale), self.settings, self.name, self.number)
 
     def _read_text_layer(self) -> PageContent:
-        """Return the content of the text layer: multiples of 90 degrees first, the commonest turn first."""
+        """Return the text layer, grouped by the rotation of text: multiples of 90 degrees first, common ones first."""
         turns = self.found.turns.items()
         ordered = sorted(turns, key=lambda item: (item[0] != nearest_quarter(item[0]), -len(item[1])))
         blocks = [make_runs(glyphs, turn) for turn, glyphs in ordered]
         return PageContent(blocks, self.found.rotated_glyphs, blanks=self.found.hidden)
 
     def _make_pictures_job(self) -> Job:
-        """Return a job that reads the text layer and treats the pictures according to the settings."""
+        """Return a job that reads the text layer, and reads, blanks or keeps the pictures as the settings say."""
         if self.settings.pictures != "ocr":
             blanks = [picture.box for picture in self.pictures] if self.settings.pictures == "remove" else []
             return partial(self._read_with_pictures, [], blanks)
@@ -199,7 +203,7 @@ class _PageReader:
     def _read_with_pictures(self, jobs: list[Callable[[], list[Run]]], blanks: list[Box]) -> PageContent:
         """Return the text layer with the text of pictures. Text in both is kept once.
 
-        jobs (list[Callable]): read the pictures.
+        jobs (list[Callable]): functions that read one picture each.
         blanks (list[Box]): pictures to remove.
         """
         size = self.view.size
@@ -243,7 +247,12 @@ class _PageReader:
         return partial(self._read_with_drawings, job, image, patches)
 
     def _read_with_drawings(self, job: Job, image: Image.Image, patches: list[Box]) -> PageContent:
-        """Read the patches of drawn text, then the page, and merge the results."""
+        """Read the regions of drawn text by OCR, then the page by `job`, and merge the results.
+
+        job (Job): reads the rest of the page.
+        image (Image): the page without what is read otherwise.
+        patches (list[Box]): regions that look like text, in page coordinates.
+        """
         width, height = self.view.size
         try:
             drawn = read_patches(image, patches, image.width / width, self.settings)
@@ -268,8 +277,8 @@ class _PageReader:
 
 
 def _reconcile(found: PageGlyphs, drawn: PatchText, view: PageView) -> None:
-    """Resolve conflicts between glyphs and OCR at the same place: keep the glyphs if the texts are similar, else OCR.
-    Unreliable glyphs under different text are removed.
+    """Compare each OCR word with the glyphs at the same place, and change both in place. The word is removed if their
+    texts are similar; if not, glyphs whose shape is unreliable are removed.
     """
     glyphs = [
         (glyph, rotated_to_page(glyph.box, turn, *view.size)) for turn, some in found.turns.items() for glyph in some

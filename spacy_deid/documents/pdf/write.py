@@ -1,4 +1,4 @@
-"""Write a PDF, and extract everything from a copy to verify it.
+"""Write a redacted PDF, and extract all text from a copy to verify it.
 
 A copy has one image per page, painted over, with an invisible text layer of the released text. Nothing else is copied:
 no metadata, forms, scripts, attachments, bookmarks, hidden layers or earlier revisions.
@@ -48,7 +48,7 @@ GLYPHS = b"\0\1" * 65536  # every character maps to glyph 1
 
 
 def font_program() -> bytes:
-    """Return the font of the text layer, whose glyphs are invisible."""
+    """Return the TrueType file of the font for text layers, whose glyphs are invisible."""
     return (files("spacy_deid") / "resources" / "documents" / "glyphless.ttf").read_bytes()
 
 
@@ -56,7 +56,9 @@ OWN = {CMAP, GLYPHS, font_program()}  # streams in every copy
 
 
 class Word(NamedTuple):
-    """A word of the text layer: its text, its box in the coordinates of its turn, and whether white space follows."""
+    """A word of the text layer: its text, its box in the coordinates of its turn (rotation), and whether white space
+    follows.
+    """
 
     text: str
     box: Box
@@ -64,15 +66,17 @@ class Word(NamedTuple):
 
 
 class PageImageWriter:
-    """Writes a PDF page by page."""
+    """Builds a PDF page by page. Each page is an image with an invisible text layer."""
 
     def __init__(self) -> None:
         self._pdf = pikepdf.new()
         self._font = self._pdf.make_indirect(self._make_font())
 
     def add(self, image: Image.Image, parts: PageLayout, lines: Sequence[EditedLine]) -> None:
-        """Add the image and the lines of a page. Text is written horizontally and the page is rotated, because PDF
-        readers support rotated text poorly.
+        """Add a page with its painted image, and its edited lines as the text layer.
+
+        If most lines are rotated, they are written horizontally and the page is rotated, because PDF readers support
+        rotated text poorly.
         """
         turn = Counter(nearest_quarter(line.segment.turn) for line in lines).most_common(1)[0][0] if lines else 0
         width, height = (parts.height, parts.width) if turn in (90, 270) else (parts.width, parts.height)
@@ -91,13 +95,13 @@ class PageImageWriter:
         self._pdf.pages.append(pikepdf.Page(self._pdf.make_indirect(page)))
 
     def save(self) -> bytes:
-        """Return the content of the file."""
+        """Return the finished PDF file."""
         out = io.BytesIO()
         self._pdf.save(out, deterministic_id=True, object_stream_mode=pikepdf.ObjectStreamMode.generate)
         return out.getvalue()
 
     def _make_picture(self, image: Image.Image) -> pikepdf.Stream:
-        """Return an image object: drawings in greyscale as 4 bits per pixel, all others as JPEG."""
+        """Return the image as a PDF object: black text on white with 4 bits per pixel, everything else as JPEG."""
         # a page that is black on white with soft edges, and not a photograph
         if image.mode == "L" and sum(image.histogram()[48:224]) < SHADES * image.width * image.height:
             shades = (np.asarray(image).astype(np.uint16) + 8) // 17
@@ -148,7 +152,7 @@ class PageImageWriter:
 
 
 def _text_operators(line: EditedLine, parts: PageLayout, turn: int, height: float) -> bytes:
-    """Return the operators that write a line on a page with the given turn and height."""
+    """Return the PDF operators that write a line invisibly on a page with the given rotation and height."""
     out = []
     segment = line.segment
     angle = math.radians(segment.turn - turn)
@@ -171,7 +175,7 @@ def _text_operators(line: EditedLine, parts: PageLayout, turn: int, height: floa
 
 
 def _words_of(segment: LineSegment, place: PlacedPiece) -> Iterator[Word]:
-    """Yield the words of a piece."""
+    """Yield the words of a kept or replaced piece of a line, with their new positions."""
     piece = place.piece
     if piece.text is not None:  # the width is divided in proportion to the length of the words
         words = piece.text.split()
@@ -198,7 +202,10 @@ def _words_of(segment: LineSegment, place: PlacedPiece) -> Iterator[Word]:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a PDF. RAISES: DeidError (D719) if anything is left of removed text on a page."""
+    """Write a PDF of redacted page images with the edited text as text layer.
+
+    RAISES: DeidError (D719) if anything is left of removed text on a page.
+    """
     data, pages = document.parts
     editor = LineEditor(document.text, edits)
     writer = PageImageWriter()
@@ -212,7 +219,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Yield the text of pages, titles, metadata, and every string and stream of a PDF, then the text that OCR reads.
+    """Yield the text layer, metadata, bookmarks, and every string and stream of a copy, then what OCR reads.
 
     RAISES: DeidError (D727) if a page shows a barcode or matrix code.
     """
@@ -234,7 +241,7 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
 
 
 def _check_codes(pdf: Any, settings: WriteSettings) -> None:
-    """Raise an error if a page shows a barcode or matrix code. RAISES: DeidError (D727)."""
+    """Search all pages of a copy for codes. RAISES: DeidError (D727) if one shows a barcode or matrix code."""
     for index in range(len(pdf)):
         page = pdf.get_page(index)
         width, height = page.get_size()
@@ -253,7 +260,7 @@ def _check_codes(pdf: Any, settings: WriteSettings) -> None:
 
 
 def _render_pages(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Image.Image]]:
-    """Yield numbers and images of the pages to check."""
+    """Yield number and image of each page that the settings say must be checked by OCR."""
     for index in range(len(pdf)):
         if needs_ocr_check(index + 1, settings):
             page = pdf.get_page(index)
@@ -264,7 +271,7 @@ def _render_pages(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Imag
 
 
 def _objects(data: bytes) -> Iterator[ExtractedText]:
-    """Yield every string and every stream that is not an image, decompressed and in two encodings."""
+    """Yield every string of a PDF, and every stream that is not an image, decompressed and in two encodings."""
     with pikepdf.open(io.BytesIO(data)) as pdf:
         contents = set()  # ids of the content streams of pages
         for page in pdf.pages:
@@ -287,14 +294,14 @@ def _objects(data: bytes) -> Iterator[ExtractedText]:
 
 
 def _decoded_variants(place: str, strings: list[pikepdf.String]) -> Iterator[ExtractedText]:
-    """Yield strings in their declared encoding, and as UTF-16 without a byte-order mark."""
+    """Yield the strings joined twice: in their declared encoding, and decoded as UTF-16 without a byte-order mark."""
     if strings:
         yield ExtractedText(place, "".join(map(str, strings)))
         yield ExtractedText(place, b"".join(map(bytes, strings)).decode("utf-16-be", "replace"))
 
 
 def _strings(item: Any, depth: int = 0) -> Iterator[pikepdf.String]:
-    """Yield the strings in an object, without following indirect references."""
+    """Yield the strings in a PDF object and the objects nested in it, without following indirect references."""
     if isinstance(item, pikepdf.String):
         yield item
     elif depth < 50 and isinstance(item, pikepdf.Array):

@@ -1,19 +1,20 @@
-"""Surrogates of dates and ages: moved by one secret offset per patient, or reduced to what HIPAA Safe Harbor allows.
+"""Surrogates of dates and ages: dates are shifted by a secret offset, or reduced to what HIPAA Safe Harbor allows.
 
-Dates of any format move by the same number of days, so that every interval between full dates stays the same, and keep
-their format: order, separators, leading zeros, names in their case and case form, blanks and line breaks. Dates
-without a day, month or year move by a constant number of months, quarters, years or decades that follows from the
-offset (`shifting.Shift`). Relative days ("ayer", "3 days later") and times of day are no dates and stay. A day that
-does not exist (31/02) runs into the next month. Ages up to 89 years stay, because they stay true.
+All full dates of a patient are shifted by the same number of days, so that the intervals between them stay the same.
+They keep their format: order, separators, leading zeros, blanks, line breaks, and the case and inflection of names.
+Dates without a day, month or year are shifted by a constant number of months, quarters, years or decades that follows
+from the offset (`shifting.Shift`). Relative days ("ayer", "3 days later") and times of day are not changed. A day that
+does not exist (31/02) is treated as a day of the next month. Ages up to 89 years are not changed, because they remain
+true.
 
-An age over 89 becomes "90+", and a date more than 90 years before the note is moved on by whole years until it shows
-an age of 90. An age that only follows from several mentions ("at 70, 25 years ago") is not found, and in notes of
-several years such a patient's age is counted from the date of each note.
+An age over 89 becomes "90+". A date more than 90 years before the note is moved to a later year, so that it reveals an
+age of 90 at most. An age that only follows from several mentions ("at 70, 25 years ago") is not detected. The age is
+computed at the date of each note, so notes of several years can show different years of birth for such a patient.
 
-A mention that cannot be parsed to its end has no surrogate (None), because half a date must not stay.
+A mention that cannot be parsed completely has no surrogate (None), because no part of a date may remain.
 
 Source: 45 CFR 164.514(b)(2)(i)(C), and the guidance of HHS on it (question "What are examples of dates that are not
-permitted"): a year that shows an age over 89 is reported as "on or before" the year that shows 90.
+permitted"): a year that reveals an age over 89 is reported as "on or before" the year that corresponds to age 90.
 """
 
 import re
@@ -31,14 +32,14 @@ from .shifting import OLDEST_AGE, DateRules, NoteShift, Shift, shift_date
 LABELS = frozenset({"DATE", "AGE"})
 """The labels that `replace_dates` replaces."""
 
-# Kinds of expressions that stay in each style.
+# Kinds of expressions that are not changed in each style.
 _HARMLESS = {"year": frozenset({"kept", "weekday"}), "safe_harbor": frozenset({"kept"})}
 _WHOLE = frozenset({"year", "decade", "kept"})
 
 _NUMBER = re.compile(r"(?<![\d.,])\d+(?:[.,]\d+)?(?!\d)\+?")
 _IN_YEAR = {"days": 365.2425, "weeks": 52.1775, "months": 12.0, "years": 1.0}
 _LONGEST = 200  # characters of a mention of an age
-_NEAR = 40  # characters behind a number in which its unit is searched
+_NEAR = 40  # characters after a number in which its unit is searched
 _PLAUSIBLE_YEAR = range(1850, 2101)
 
 
@@ -47,13 +48,13 @@ def replace_dates(
 ) -> list[str | None]:
     """Replace the dates and ages of a note.
 
-    mentions (Sequence[Mention]): all mentions of a note with the labels DATE and AGE, in the order of the text.
-        Together they show how the note writes dates, and when it was written.
+    mentions (Sequence[Mention]): all mentions of a note with the labels DATE and AGE, in the order of the text. The
+        format of ambiguous dates and the date of the note are inferred from all of them.
     key (IdentityKey): key of the patient.
     lang (str): language code, with or without a region ("en-GB").
     rules (Optional[DateRules]): how dates are replaced; None for the default rules.
-    RETURNS (list[Optional[str]]): for each mention a surrogate, None where there is none. Ages up to 89 and relative
-        days are returned unchanged.
+    RETURNS (list[Optional[str]]): for each mention its surrogate, or None if none could be made. Ages up to 89 and
+        relative days are returned unchanged.
     RAISES: ConfigError (D662) if the language has no ``calendar.toml``.
     """
     rules, calendar, grammar = rules or DateRules(), load_calendar(lang), load_grammar(lang)
@@ -81,15 +82,16 @@ def replace_dates(
 
 
 def reduce_to_years(parsed: ParsedDate, calendar: Calendar, style: str, note: date | None, today: date) -> str | None:
-    """Reduce a mention to its years.
+    """Reduce the mention of a date to its year or years, for the styles "year" and "safe_harbor".
 
-    parsed (ParsedDate): parsed mention, its order resolved.
+    parsed (ParsedDate): the parsed mention after `parsing.resolve_order`.
     calendar (Calendar): calendar of the language.
     style (str): "year" or "safe_harbor".
-    note (Optional[date]): date from which ages are counted, None if it is unknown.
-    today (date): date of the note, or a substitute.
-    RETURNS (Optional[str]): the year, or the first and the last year; the text itself if it has nothing finer than
-        years. None if it has no year, or it is unknown whether the year shows an age over 89.
+    note (Optional[date]): date of the note, at which the age of the patient is computed; None if it is unknown.
+    today (date): date of the note, or a substitute, for years of two digits.
+    RETURNS (Optional[str]): the year, or the first and the last year ("2012-2014"). The text is returned unchanged if
+        it contains only years. A year that reveals an age over 89 is replaced by "… or earlier" in the language. None
+        if the mention has no year, or if `note` is None.
     """
     if all(expression.kind in _HARMLESS[style] for expression in parsed.expressions):
         return parsed.text
@@ -115,13 +117,14 @@ def reduce_to_years(parsed: ParsedDate, calendar: Calendar, style: str, note: da
 
 
 def replace_age(text: str, after: str, lang: str) -> str | None:
-    """Replace an age over 89.
+    """Replace an age over 89 years by "90+" or its equivalent in words.
 
-    text (str): age as written, in digits or words.
-    after (str): text after it, which may hold the unit.
+    text (str): the age as written, in digits or words.
+    after (str): the text after it, which may contain the unit, such as "months".
     lang (str): language code.
-    RETURNS (Optional[str]): the text itself for an age up to 89 years, in any unit; for an older one the text with
-        "90+", or its words in the language; None if the age cannot be understood.
+    RETURNS (Optional[str]): the unchanged text for an age up to 89 years; for an older one the text with "90+" (in its
+        unit), or with words for it in the language. None if the text has a word that is not part of an age, or a
+        number that can be a year.
     RAISES: ConfigError (D662) if the language has no ``calendar.toml``.
     """
     settings = load_calendar(lang).settings["age"]
@@ -132,14 +135,14 @@ def replace_age(text: str, after: str, lang: str) -> str | None:
         return None
 
     def write_words(match: re.Match[str]) -> str:
-        """Return the words for 90 and more in the capitals of the original."""
+        """Return the words for an age of 90 and more, in the case of the original."""
         new = str(settings["oldest"][int((match.lastgroup or "")[1:])]["as"])
         if match[0].isupper():
             return new.upper()
         return new[:1].upper() + new[1:] if match[0][:1].isupper() else new
 
     def limit(match: re.Match[str]) -> str:
-        """Return a number, or "90+" if it is an age of 90 years or more in its unit."""
+        """Return a number unchanged, or "90+" in its unit if it is an age of 90 years or more."""
         behind = (words[match.end() :] + " " + after)[:_NEAR]
         unit = next((unit for unit, pattern in units.items() if pattern.match(behind)), "years")
         if float(match[0].rstrip("+").replace(",", ".")) / _IN_YEAR[unit] < OLDEST_AGE:
@@ -152,7 +155,10 @@ def replace_age(text: str, after: str, lang: str) -> str | None:
 
 @lru_cache
 def _age_patterns(lang: str) -> tuple[re.Pattern[str], re.Pattern[str], dict[str, re.Pattern[str]]]:
-    """Return patterns of unknown words, of words for ages over 89 (a group per row of the file), and of each unit."""
+    """Return patterns of words that are not part of ages, of ages over 89 in words, and of each unit.
+
+    The second pattern has one group per row of "oldest" in ``calendar.toml``.
+    """
     age = load_calendar(lang).settings["age"]
     known = rf"(?:{age['words']}|{age['young']})"
     unknown = rf"(?<![^\W\d_])(?!{known}(?![^\W\d_]))[^\W\d_]+"

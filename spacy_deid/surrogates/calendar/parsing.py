@@ -1,7 +1,7 @@
-"""Parsing of the dates of a note, and how the note writes them.
+"""Parses the dates of a note and infers the conventions with which the note writes dates.
 
-A single date does not always show whether the day or the month comes first. `find_conventions` decides it from all
-dates of the note, together with leading zeros and short or long names.
+A single date can be ambiguous: 3/4 is 3 April or 4 March. `find_conventions` decides from all dates of the note
+whether the day or the month comes first, and whether numbers have leading zeros and names are abbreviated.
 """
 
 import re
@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 from .grammar import NAME_KINDS, Calendar, DateExpression, Grammar
 
-_MOST_AHEAD = 10  # years after the note that a year of two digits may mean
+_MOST_AHEAD = 10  # a year of two digits is at most so many years after the note
 _FIRST, _LAST = 1900, 2099  # plausible years of a note; others are typing errors
 
 
@@ -22,8 +22,8 @@ class ParsedDate:
     """A parsed mention of a date.
 
     text (str): the mention, with typing errors corrected.
-    expressions (Sequence[DateExpression]): its expressions, in order.
-    born (bool): whether the text before it announces a date of birth.
+    expressions (Sequence[DateExpression]): the dates and parts of dates in the mention, in order.
+    born (bool): whether it is a date of birth according to the text before it ("born", "nacido el").
     """
 
     text: str
@@ -36,12 +36,12 @@ class ParsedDate:
 
 
 def parse_date(text: str, before: str, grammar: Grammar) -> ParsedDate | None:
-    """Parse a mention of a date.
+    """Parse a mention of a date, after the correction of typing errors if necessary.
 
-    text (str): as written.
-    before (str): text before it.
+    text (str): the mention as written.
+    before (str): the text before it, which may show that it is a year or a date of birth.
     grammar (Grammar): grammar of the language.
-    RETURNS (Optional[ParsedDate]): the parsed mention; None if it cannot be parsed to its end.
+    RETURNS (Optional[ParsedDate]): the parsed mention; None if it cannot be parsed completely.
     """
     settings = grammar.calendar.settings
     born = bool(re.search(settings["birth"], before, re.IGNORECASE))
@@ -60,12 +60,13 @@ def parse_date(text: str, before: str, grammar: Grammar) -> ParsedDate | None:
 
 
 def resolve_order(parsed: ParsedDate, month_first: bool, calendar: Calendar) -> ParsedDate:
-    """Decide which of two numbers is the month, and whether they are day and month at all.
+    """Resolve pairs of numbers in a date, such as 3/4: day and month, month and day, or month and year.
 
     parsed (ParsedDate): a parsed mention.
-    month_first (bool): convention of the note, for ambiguous dates.
+    month_first (bool): whether the month comes first in ambiguous dates of the note.
     calendar (Calendar): calendar of the language.
-    RETURNS (ParsedDate): the mention with fields d and m, or m and y, instead of a and b.
+    RETURNS (ParsedDate): the mention in which each pair of fields "a" and "b" (two numbers of unknown meaning) is
+        renamed to "d" and "m" (day and month) or "m" and "y" (month and year).
     """
     resolved = []
     for expression in parsed.expressions:
@@ -87,14 +88,17 @@ def resolve_order(parsed: ParsedDate, month_first: bool, calendar: Calendar) -> 
 
 
 def order(a: int, b: int, month_first: bool) -> bool:
-    """Whether the first of two numbers is the month: if one exceeds 12, else by the convention of the note."""
+    """Whether the first of two numbers (day and month) is the month.
+
+    A number over 12 must be the day; if neither exceeds 12, or both do, `month_first` decides or the day is first.
+    """
     if a > 12 or b > 12:
         return b > 12 >= a
     return month_first
 
 
 def day_of(year: int, month: int, day: int) -> date:
-    """Return the date of a year, month and day; a day that does not exist (31 February) runs into the next month.
+    """Return the date of a year, month and day. A day that does not exist is counted on: 31 February is 3 (2) March.
 
     RAISES: ValueError or OverflowError for a year that `date` cannot represent.
     """
@@ -102,7 +106,7 @@ def day_of(year: int, month: int, day: int) -> date:
 
 
 def nearest(month: int, day: int, to: date) -> date:
-    """Return the date with a month and day, of any year, that is nearest to a date."""
+    """Return the date with the given month and day, in any year, that is nearest to the date `to`."""
     leap = (month, day) == (2, 29)
     years = range(to.year - 7, to.year + 8) if leap else range(to.year - 1, to.year + 2)
     days = [day_of(year, month, day) for year in years if not leap or isleap(year)]
@@ -110,11 +114,12 @@ def nearest(month: int, day: int, to: date) -> date:
 
 
 def full_year(digits: str, today: date, born: bool = False) -> int:
-    """Return the year that digits mean: "2014", "2.014", or "14" of the nearest century.
+    """Return the full year for a year as written: "2014", "2.014" or "14".
 
-    digits (str): year as written.
-    today (date): a date of the note. A year of two digits is at most ten years after it.
-    born (bool): whether it is a year of birth, which is not after the note.
+    digits (str): the year as written. Two digits are completed to the latest year that is possible.
+    today (date): date of the note. A year of two digits is at most ten years after it.
+    born (bool): whether it is a year of birth, which cannot be after the note.
+    RETURNS (int): the year.
     """
     year = int(digits.replace(".", ""))
     if len(digits) > 2:
@@ -128,11 +133,14 @@ def full_year(digits: str, today: date, born: bool = False) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DateConventions:
-    """How a note writes its dates.
+    """The format of the dates in a note, used where a single date does not determine it.
 
-    month_first (bool): whether 3/4 is 4 March.
-    padded (Mapping[tuple[bool, str], bool]): (whether the month is a word, field) → whether it has a leading zero.
-    families (Mapping[str, Sequence[int]]): field of a name → numbers of the families in the note, most frequent first.
+    month_first (bool): whether the month comes first, so that 3/4 is 4 March.
+    padded (Mapping[tuple[bool, str], bool]): whether days (field "d") and months ("m") below 10 have a leading zero.
+        The
+        key is (whether the month is written as a word, field).
+    families (Mapping[str, Sequence[int]]): field of a name, such as "M" for months → the name families (full names,
+        abbreviations …) that the note uses, as indices into `Vocabulary.families`, most frequent first.
     """
 
     month_first: bool
@@ -141,10 +149,10 @@ class DateConventions:
 
 
 def find_conventions(dates: Sequence[ParsedDate], calendar: Calendar) -> tuple[DateConventions, list[ParsedDate]]:
-    """Find the conventions of a note.
+    """Infer the format of the dates in a note by majority votes of its dates.
 
     dates (Sequence[ParsedDate]): parsed mentions of the note.
-    calendar (Calendar): calendar of the language, whose settings decide what the note leaves open.
+    calendar (Calendar): calendar of the language. Its settings decide if the dates of the note do not.
     RETURNS (tuple[DateConventions, list[ParsedDate]]): the conventions, and the mentions with the order of day and
         month resolved.
     """
@@ -175,12 +183,15 @@ def find_conventions(dates: Sequence[ParsedDate], calendar: Calendar) -> tuple[D
 
 
 def find_reference(dates: Sequence[ParsedDate], calendar: Calendar, year: int) -> date | None:
-    """Guess the date of a note: its latest full date that is no date of birth, else the end of its latest year.
+    """Estimate the date of a note from the dates in it.
 
-    dates (Sequence[ParsedDate]): parsed mentions, their order resolved.
+    It is the latest full date that is not a date of birth (dates with a year of four digits are preferred). Without a
+    full date it is 31 December of `year`, or else of the latest year in the note.
+
+    dates (Sequence[ParsedDate]): parsed mentions after `resolve_order`.
     calendar (Calendar): calendar of the language.
-    year (int): year for a note without any date; 0: none.
-    RETURNS (Optional[date]): the date, None if it is unknown.
+    year (int): year for a note without a full date; 0: unknown.
+    RETURNS (Optional[date]): the date; None if it is unknown.
     """
     expressions = [expression for parsed in dates if not parsed.born for expression in parsed.expressions]
     days: dict[int, list[date]] = {4: [], 2: []}  # by the number of digits of the year
@@ -200,7 +211,7 @@ def find_reference(dates: Sequence[ParsedDate], calendar: Calendar, year: int) -
 
 
 def _read_day(expression: DateExpression, year: str, calendar: Calendar) -> date | None:
-    """Return the date of an expression; None if it has no day or month, or the year cannot be represented."""
+    """Return the date of an expression with the given year; None without a day or month, or for an impossible year."""
     month, day = expression.number("m"), expression.number("d")
     if found := calendar.names["months"].find(expression.field_text("M")):
         month = found[0][1] + 1

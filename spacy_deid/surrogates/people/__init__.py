@@ -1,7 +1,8 @@
-"""Surrogates of persons: names, initials, user names and e-mail addresses, consistent for all mentions of a person.
+"""Replace names, initials, user names and e-mail addresses of persons, consistently for all mentions of a person.
 
-All mentions of a note are read together, each part of a name is drawn once, and a surrogate is written like its
-mention: capitals, omitted accents, hyphens, line breaks and grammatical case.
+`replace_persons` reads all mentions of a note together, finds out which of them name the same person, and draws one
+surrogate for each given name and each surname. It writes the surrogate like the mention: with the same capitals,
+omitted accents, hyphens, line breaks and grammatical case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +23,14 @@ from .name_lists import NAME_TYPES, NameLists, load_names
 from .name_parts import NamePart, NameParts
 
 PERSONS = ("PATIENT", "RELATIVE", "PERSON", "CLINICIAN")
-"""Labels of names, in the order in which their surrogates are drawn."""
+"""Labels of mentions of persons. Surrogates are drawn in this order, those of patients first."""
 
 ADDRESSES = frozenset({"USERNAME", "EMAIL"})
-"""Labels of values that are derived from names."""
+"""Labels of values that are often derived from a person's name."""
 
 _OLDEST = 89  # older ages are aggregated: 45 CFR 164.514(b)(2)(i)(C)
 
+# Start and end of a replaced part of a mention (character offsets in the mention), and the text in its place.
 Edit = tuple[int, int, str]
 
 
@@ -40,14 +42,14 @@ def replace_persons(
     facts: Mapping[str, str] = MappingProxyType({}),
     suggest: Suggest = nothing,
 ) -> list[str | None]:
-    """Replace the persons of a note.
+    """Replace the names, user names and e-mail addresses in a note.
 
     mentions (Sequence[Mention]): names, user names and e-mail addresses, in the order of the text.
-    key (IdentityKey): the key of the patient.
-    lang (str): ISO 639-1 code.
-    forbidden (Callable[[str], bool]): whether a value must not be a surrogate.
+    key (IdentityKey): the key of the patient, from which all surrogates are drawn.
+    lang (str): ISO 639-1 code of the note's language.
+    forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
     facts (Mapping[str, str]): what is known about the patient: "name" (the full name), "sex" ("female" or "male").
-    suggest (Suggest): a source of names that are preferred to drawn ones.
+    suggest (Suggest): a function that proposes a surrogate for a name, which is used if it is allowed.
     RETURNS (list[Optional[str]]): the surrogate of each mention; None if no safe one can be made. A mention of a
         relative without a name ("madre") is returned unchanged.
     """
@@ -95,11 +97,12 @@ def replace_persons(
 
 
 def find_names(mentions: Sequence[Mention], lang: str) -> dict[str, NameOccurrence]:
-    """Find the occurrences of the names in a note.
+    """Find where each name of a note occurs, so that a language model can propose names that fit the context.
 
     mentions (Sequence[Mention]): mentions of persons, in the order of the text.
-    lang (str): ISO 639-1 code.
-    RETURNS (dict[str, NameOccurrence]): folded nominative → its occurrence in the first of the fullest mentions.
+    lang (str): ISO 639-1 code of the note's language.
+    RETURNS (dict[str, NameOccurrence]): folded nominative of a name → its occurrence in the mention that has the most
+        names; the first one if several have as many.
     """
     read = find_identities(mentions, load_names(lang), {}).mentions
     found: dict[str, NameOccurrence] = {}
@@ -114,10 +117,10 @@ def find_names(mentions: Sequence[Mention], lang: str) -> dict[str, NameOccurren
 
 
 def _stays(part: NamePart) -> bool:
-    """Whether a word in a mention of a relative stays, because it identifies nobody and remains true.
+    """Whether a word in a mention of a relative is kept, because it identifies nobody.
 
-    Kinship words and the words beside them stay, because a family history needs them ("madre con cáncer de mama"); so
-    do ages and other numbers up to 89.
+    Kinship words and the listed words beside them are kept, because a family history needs them ("madre con cáncer de
+    mama"). So are numbers up to 89, which are mostly ages.
     """
     if part.role == "number":
         return part.text.isascii() and len(part.text) < 3 and int(part.text) <= _OLDEST
@@ -125,17 +128,18 @@ def _stays(part: NamePart) -> bool:
 
 
 def _is_unresolvable(parts: NameParts, names: NameLists) -> bool:
-    """Whether a mention of a relative has an unknown word in lower case, which may be a name."""
+    """Whether a mention of a relative has an unlisted word in lower case that may be a name."""
     plain = [part for part in parts if part.role == "name" and part.text.islower()]
     listed = [names.is_listed(part.lemma) for part in plain]
     return bool(plain) and not all(listed) and (not any(listed) or any(part.role == "kin" for part in parts))
 
 
 def _is_safe(made: str, mention: Mention, parts: NameParts, values: set[str], assignment: NameAssignment) -> bool:
-    """Whether a surrogate is no value of the note and not forbidden as a whole.
+    """Whether a surrogate differs from all values of the note and, as a whole, is not forbidden.
 
-    Words that stay ("née", "Jr.", "años") are in the original too and may be forbidden for that reason. In a mention
-    with such words, and in a language with inflection, only the single names were checked.
+    The whole is not checked in a language with inflection, nor in a mention with words that are kept ("née", "Jr.",
+    "años"): these words are part of the original too, so the whole would be forbidden. There, only the single names
+    were checked when they were drawn.
     """
     if fold(made) in values or not made.strip():
         return False
@@ -147,7 +151,7 @@ def _is_safe(made: str, mention: Mention, parts: NameParts, values: set[str], as
 def _write_mention(
     mention: Mention, parts: NameParts, person: Person | None, assignment: NameAssignment
 ) -> str | None:
-    """Write the surrogate of a mention; None if a name in it has none."""
+    """Write the surrogate of a mention of a person; None if a name in it has no surrogate."""
     edits: list[Edit] = []
     bare = any(_lacks_accents(part, assignment.names) for part in parts if part.role == "name")
     initials = _match_initials(parts, person) if person else {}
@@ -191,12 +195,12 @@ def _write_mention(
 
 
 def _write_like_part(name: str, part: NamePart, lang: str) -> str:
-    """Write a nominative in the capitals and the grammatical case of a part."""
+    """Write a name, given in the nominative, with the capitals and in the grammatical case of an original part."""
     return like(part.text, _inflect_like(name, part, lang))
 
 
 def _inflect_like(name: str, part: NamePart, lang: str) -> str:
-    """Inflect a nominative like a part: case, number, possessive suffix and clitic."""
+    """Inflect a nominative with the case, number, possessive suffix and clitic of an original part."""
     inflector = get_language(lang).inflector
     if inflector is None:
         return name
@@ -208,7 +212,7 @@ def _inflect_like(name: str, part: NamePart, lang: str) -> str:
 
 
 def _edit_particles(parts: NameParts, place: int, particles: Sequence[str], text: str) -> list[Edit]:
-    """Replace the particles before a name by those of its surrogate: "de la Fuente" becomes "del Río"."""
+    """Return the edits that replace the particles before a name by those of its surrogate: "de la" by "del"."""
     first = place
     while first and parts[first - 1].role == "particle":
         first -= 1
@@ -228,7 +232,7 @@ def _edit_particles(parts: NameParts, place: int, particles: Sequence[str], text
 
 
 def _match_initials(parts: NameParts, person: Person) -> dict[int, tuple[str, str]]:
-    """Match the initials of a mention with parts of the person's name: id of the word → kind and lemma."""
+    """Find the name that each initial of a mention stands for: `id` of the initial → kind and lemma of the name."""
     used = {(part.kind, part.lemma) for part in parts if part.role == "name"}
     found: dict[int, tuple[str, str]] = {}
     for part in parts:
@@ -240,7 +244,7 @@ def _match_initials(parts: NameParts, person: Person) -> dict[int, tuple[str, st
 
 
 def _inflect_initial(part: NamePart, letter: str, lang: str) -> str:
-    """Write an initial in the case of another: "K:n", "S:ään", "A:han"."""
+    """Write an initial with the case ending of the original one: "K:n", "S:ään", "A:han"."""
     inflector = get_language(lang).inflector
     if inflector is None or not part.ending:
         return letter + part.ending
@@ -251,7 +255,7 @@ def _inflect_initial(part: NamePart, letter: str, lang: str) -> str:
 
 
 def _lacks_accents(part: NamePart, names: NameLists) -> bool:
-    """Whether a name is written without the accents that it has in the lists."""
+    """Whether a name is written without the accents that it has in the name lists."""
     if part.folded in names.conventions.short:
         return False
     listed = (names.proper[name_type].get(part.lemma) for name_type in NAME_TYPES)

@@ -1,8 +1,9 @@
-"""User names and e-mail addresses derived from names, such as "jsmith82" and "garcia.ana@…".
+"""Replace the names in user names and e-mail addresses, such as "jsmith82" and "garcia.ana@…", by their surrogates.
 
-A run of letters is parsed into beginnings of the parts of a person's name: "jsmith" into "j" of John and all of Smith.
-The person of the note whose name explains most letters is chosen. If no name does, the name lists are used, so that an
-address without a mention gets the surrogates of its names too. Domains become reserved ones (`domains`).
+Each run of letters is split into beginnings of the parts of a person's name: "jsmith" into "j" of John and all of
+Smith. Of the persons of the note, the one whose name explains most letters is the owner. Letters that no name of the
+note explains are split with the name lists. Digits are drawn anew, and a domain becomes a reserved one, which belongs
+to nobody.
 """
 
 import re
@@ -28,15 +29,15 @@ _LONGEST_RUN = 40  # longer runs are not parsed
 _MOST_REPEATED = 4  # number of name parts up to which each may occur twice in a run
 
 Piece = tuple[str, str, int]
-"""Kind of a name part, its lemma, and how many of its letters there are. Pieces of kind "" stay."""
+"""Kind of a name part, its lemma, and how many of its first letters are written. A piece of the kind "" is kept."""
 
 
 @dataclass(slots=True)
 class Address:
-    """The pieces of a user name or of the local part of an e-mail address.
+    """The names in a user name, or in the part of an e-mail address before the "@".
 
-    person (Person): the owner of the address.
-    runs (dict[tuple[int, int], list[Piece]]): character offsets of a run of letters → its pieces.
+    person (Person): the owner of the address; a person without a name if no one in the note fits.
+    runs (dict[tuple[int, int], list[Piece]]): start and end of a run of letters → the beginnings of names in it.
     """
 
     person: Person
@@ -47,20 +48,20 @@ class Address:
 
     @property
     def lemmas(self) -> frozenset[str]:
-        """The lemmas of all name parts in the address."""
+        """The lemmas (folded nominatives) of all names in the address."""
         return frozenset(lemma for pieces in self.runs.values() for kind, lemma, _ in pieces if kind)
 
 
 def read_address(mention: Mention, persons: Sequence[Person], names: NameLists) -> Address:
-    """Parse a user name or an e-mail address.
+    """Find the owner of a user name or an e-mail address, and the names that it is made of.
 
-    If the owner's given name is unknown and the address has it ("J. Rowe" with james.rowe@…), it is added to the
-    owner.
+    If the note does not have the owner's given name and the address does ("J. Rowe" with james.rowe@…), it is added to
+    the person.
 
-    mention (Mention): the mention.
+    mention (Mention): a user name or an e-mail address.
     persons (Sequence[Person]): the persons of the note.
     names (NameLists): the name lists of the language.
-    RETURNS (Address): its pieces.
+    RETURNS (Address): the owner and the names in the address.
     """
     local, _ = _split(mention.text)
     runs = [(found.span(), fold(found.group())) for found in _RUN.finditer(local) if not found.group().isdigit()]
@@ -91,8 +92,8 @@ def read_address(mention: Mention, persons: Sequence[Person], names: NameLists) 
 def write_address(mention: Mention, address: Address, assignment: NameAssignment) -> str | None:
     """Write the surrogate of a user name or an e-mail address.
 
-    mention (Mention): the mention.
-    address (Address): its pieces.
+    mention (Mention): a user name or an e-mail address.
+    address (Address): the names in it, from `read_address`.
     assignment (NameAssignment): the surrogates of the note.
     RETURNS (Optional[str]): the surrogate; None if a name in it has none.
     """
@@ -120,10 +121,10 @@ def write_address(mention: Mention, address: Address, assignment: NameAssignment
 def replace_digits(text: str, key: IdentityKey, variant: int) -> str:
     """Draw another number with as many digits.
 
-    text (str): the digits.
+    text (str): the original digits.
     key (IdentityKey): the key of the patient.
     variant (int): the variant of the mention.
-    RETURNS (str): digits, other than the original ones.
+    RETURNS (str): the new digits, which differ from the original ones.
     """
     draw = key.draw("person", "number", text, str(variant))
     while True:
@@ -133,11 +134,11 @@ def replace_digits(text: str, key: IdentityKey, variant: int) -> str:
 
 
 def like(text: str, name: str) -> str:
-    """Write a name in capitals or in lower case if a text is written so.
+    """Write a surrogate in capitals or in lower case, if the original is written so.
 
     text (str): the original word.
-    name (str): the name as the lists write it.
-    RETURNS (str): the name.
+    name (str): the surrogate, written as in the name lists.
+    RETURNS (str): the surrogate in capitals, in lower case, or unchanged.
     """
     if text.isupper() and len(text) > 1:
         return name.upper()
@@ -145,17 +146,17 @@ def like(text: str, name: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return the local part and the domain with its "@"; a user name has no domain."""
+    """Split an e-mail address before its "@" into local part and domain. The domain of a user name is ""."""
     local = text.rpartition("@")[0] if "@" in text[1:] else text
     return local, text[len(local) :]
 
 
 def _parse(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
-    """Parse a run into beginnings of words, possibly after the initial of an unknown name.
+    """Split a run of letters into beginnings of names; other letters around a name become unknown names or initials.
 
-    run (str): letters, folded.
-    words (Sequence[tuple[str, str]]): kinds and lemmas; each is used once.
-    RETURNS (list[Piece]): the pieces; empty if the run cannot be parsed.
+    run (str): the letters, folded.
+    words (Sequence[tuple[str, str]]): kind and lemma of each name, which is used at most once.
+    RETURNS (list[Piece]): the pieces; [] if the run has no name.
     """
     best = _parse_completely(run, words)
     if not best and len(run) > _LEAST_LISTED and (rest := _parse_completely(run[1:], words)):
@@ -172,14 +173,14 @@ def _parse(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
 
 
 def _unknown(run: str) -> list[Piece]:
-    """Return letters of unknown names: initials, or a surname if there are more than three."""
+    """Treat letters that no name explains as initials, or as one surname if there are more than three."""
     if len(run) > _LEAST_LETTERS:
         return [("surname", run, len(run))]
     return [("given", letter, 1) for letter in run]
 
 
 def _parse_completely(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
-    """Parse a run into beginnings of words, each used once; empty if that is not possible."""
+    """Split a whole run into beginnings of names, each used at most once; [] if that is not possible."""
     if len(run) > _LONGEST_RUN:
         return []
     best: list[Piece] = []
@@ -194,7 +195,7 @@ def _parse_completely(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]
 
 
 def _parses(run: str, words: tuple[tuple[str, str], ...]) -> Iterator[list[Piece]]:
-    """Yield all ways to parse a run, the longest beginnings first."""
+    """Yield ways to split a run into beginnings of names, those with the longest beginnings first."""
     if not run:
         yield []
         return
@@ -208,7 +209,7 @@ def _parses(run: str, words: tuple[tuple[str, str], ...]) -> Iterator[list[Piece
 
 
 def _parse_by_lists(run: str, names: NameLists) -> list[Piece]:
-    """Parse a run by the name lists into one or two names, or an initial and a surname; else an unknown surname."""
+    """Split a run with the name lists: one or two names, or a name and an initial; else it is an unlisted surname."""
     kind = max(("given", "surname"), key=lambda kind: names.count(kind, run))
     if names.count(kind, run):
         return [(kind, run, len(run))]
@@ -229,7 +230,7 @@ def _parse_by_lists(run: str, names: NameLists) -> list[Piece]:
 def _write_run(
     text: str, pieces: Sequence[Piece], person: Person, assignment: NameAssignment, variant: int
 ) -> str | None:
-    """Write as much of each surrogate as the run has of the original; None if a name has no surrogate."""
+    """Write a run with as many letters of each surrogate as it has of the original; None if one has no surrogate."""
     out = ""
     at = 0
     for kind, lemma, length in pieces:

@@ -1,11 +1,11 @@
-"""Assigns a surrogate to each part of a name, so that a surname alone gets the surrogate of the full name.
+"""Assign a surrogate to each part of a name, so that a surname alone is replaced as it is within the full name.
 
-The context of a draw is the part itself, its name type and its folded nominative, and never the note. So all notes of
-a patient agree. Only if a draw falls on a name of the note, or on the surrogate of another part, the next draw of the
-same stream is taken.
+A surrogate is drawn with the patient's key from the name type (given name of a sex, or surname) and the folded
+nominative of the part, not from the note. So a name has the same surrogate in all notes of a patient. Only if the
+drawn name occurs in the note, is forbidden, or is the surrogate of another part already, the next one is drawn.
 
-A full name that is forbidden, such as that of a known patient, is resolved by drawing the given name again. After
-`REDRAWS` rounds the mention gets a tag instead.
+The surrogates of a given name and a surname can together be a forbidden full name, such as that of a known patient.
+Then the given name is drawn again. If this fails `REDRAWS` times, the mention gets no surrogate, and a tag is written.
 """
 
 from collections import Counter
@@ -21,23 +21,23 @@ from .name_lists import NameLists
 from .name_parts import NameParts
 
 REDRAWS = 20
-"""Maximum number of rounds in which given names are drawn again."""
+"""Number of rounds in which the given names of forbidden full names are drawn again."""
 
-_DRAWS = 60  # draws from a stratum before the whole list is searched
+_DRAWS = 60  # draws from similar names before the whole list is searched
 _SHARED_LETTERS = 2  # first letters that all cases of a name share
 
 FullName = tuple[tuple[str, str], ...]
-"""Kind and lemma of each part of a name, in order."""
+"""Kind ("given" or "surname") and lemma (folded nominative) of each part of a name, in order."""
 
 
 class NameAssignment:
-    """The surrogates of the parts of names in one note.
+    """Draws the surrogates of the parts of names in one note, and returns the same one for the same part each time.
 
-    key (IdentityKey): the key of the patient.
+    key (IdentityKey): the key of the patient, from which the surrogates are drawn.
     names (NameLists): the name lists of the language.
-    taken (frozenset[str]): folded words of the note that no surrogate may be.
-    forbidden (Callable[[str], bool]): whether a name must not be a surrogate.
-    suggest (Suggest): a source of names that are preferred to drawn ones, for mentions of the variant 0.
+    taken (frozenset[str]): folded words of the note, which are never surrogates.
+    forbidden (Callable[[str], bool]): returns True for a name that must not be a surrogate.
+    suggest (Suggest): a function that proposes a surrogate, which is used if it is allowed and the variant is 0.
     """
 
     def __init__(
@@ -66,8 +66,9 @@ class NameAssignment:
 
         name_type (str): "female", "male" or "surname".
         lemma (str): the part, folded, in the nominative.
-        variant (int): the variant of the mention.
-        RETURNS (Optional[str]): the nominative as the lists write it; None if every listed name is forbidden.
+        variant (int): the variant of the mention; each variant has a surrogate of its own (see `Mention`).
+        RETURNS (Optional[str]): the surrogate in the nominative, written as in the name lists; None if no listed name
+            is allowed.
         """
         part = (name_type, lemma, variant)
         if part not in self._assigned:
@@ -78,7 +79,7 @@ class NameAssignment:
         return self._assigned[part]
 
     def redraw(self, name_type: str, lemma: str, variant: int) -> None:
-        """Replace the surrogate of a part by one from another stream. The old one is not assigned again.
+        """Draw another surrogate for a part of a name. The old one is not used again in this note.
 
         For the arguments see `name`.
         """
@@ -87,12 +88,12 @@ class NameAssignment:
         self.name(name_type, lemma, variant)
 
     def nickname(self, name: str, known_as: str, variant: int) -> str:
-        """Return a nickname of a surrogate, for a mention that has a nickname of the original.
+        """Return a nickname of a surrogate, for a mention in which the original name is a nickname too.
 
-        name (str): the surrogate given name.
+        name (str): the given name that is the surrogate.
         known_as (str): the nickname of the original, folded.
         variant (int): the variant of the mention.
-        RETURNS (str): a nickname; the name itself if it has none.
+        RETURNS (str): a nickname; the given name itself if no nickname of it is allowed.
         """
         nicknames = self.conventions.nicknames.get(fold(name), ())
         known = [one for one in nicknames if one.isalpha() and self._is_allowed(one, known_as)]
@@ -122,7 +123,7 @@ class NameAssignment:
         return self._letters.get(part)
 
     def _candidates(self, name_type: str, lemma: str, variant: int) -> Iterator[str]:
-        """Yield the suggested name, then draws from the stratum, then the whole list from a drawn position on."""
+        """Yield the suggested name, then names drawn from those like the original, then the whole list."""
         redraws = self._redraws[name_type, lemma, variant]
         draw = self.key.draw("person", name_type, lemma, str(variant), *(("again", str(redraws)) if redraws else ()))
         pool = self.names.pool(self.names.stratum(name_type, lemma))
@@ -138,7 +139,7 @@ class NameAssignment:
         yield from everything[:start]
 
     def _is_allowed(self, name: str, lemma: str) -> bool:
-        """Whether a name may be the surrogate of a part. Its first letter differs, so that its initial does too."""
+        """Whether a name is allowed as the surrogate of a part. Among others, the initials of both must differ."""
         folded = fold(name)
         if folded in self._taken or folded in self._used or folded[:1] == lemma[:1]:
             return False
@@ -152,11 +153,11 @@ class NameAssignment:
 def resolve_full_names(mentions: Sequence[tuple[NameParts, Person, int]], assignment: NameAssignment) -> None:
     """Draw given names again until no full name in the note is forbidden, or `REDRAWS` rounds have passed.
 
-    Names are drawn part by part. Only together they may be the name of a known person. The first given name is drawn
-    again, because relatives do not share it; the last surname if there is no given name.
+    The parts of a name are drawn separately, so each can be allowed although together they are the name of a known
+    person. The first given name is drawn again, because relatives do not share it; if there is none, the last part.
 
     mentions (Sequence[tuple]): words, person and variant of each mention of a person.
-    assignment (NameAssignment): the surrogates of the note.
+    assignment (NameAssignment): the surrogates of the note, which are changed.
     """
     full_names = {
         (id(person), variant, name): person
@@ -182,18 +183,18 @@ def is_forbidden(parts: NameParts, person: Person, variant: int, assignment: Nam
 
 
 def _named(parts: NameParts) -> FullName:
-    """Return kind and lemma of the names in a mention."""
+    """Return kind and lemma of each name in a mention, without initials, particles and other words."""
     return tuple((part.kind, part.lemma) for part in parts if part.role == "name")
 
 
 def _orders(name: FullName) -> list[FullName]:
-    """Return a name as written, and with the surnames last; nothing for a single word, which identifies nobody."""
+    """Return a full name in its own order and with the surnames last; [] for a single word, which is no full name."""
     surnames_last = tuple(sorted(name, key=lambda part: part[0] == "surname"))
     return [] if len(name) < 2 else [name] if surnames_last == name else [name, surnames_last]
 
 
 def _is_hit(name: FullName, person: Person, variant: int, assignment: NameAssignment) -> bool:
-    """Whether the surrogate of a full name is forbidden, with or without particles."""
+    """Whether the surrogate of a full name is forbidden, with or without particles such as "de la"."""
     bare, full = [], []
     for kind, lemma in name:
         name_type = name_type_of(kind, lemma, person, assignment.names)

@@ -1,4 +1,4 @@
-"""The conventions by which a language names persons: titles, particles, short forms, kinship words, order of names."""
+"""Load the conventions of a language for names of persons: titles, particles, nicknames, kinship words, name order."""
 
 import re
 import tomllib
@@ -13,22 +13,22 @@ from ...lang.text import fold
 
 @dataclass(frozen=True)
 class NamingConventions:
-    """The naming conventions of a language. All words are folded.
+    """The conventions of a language for names of persons. Words are without case and accents (`fold`).
 
     surnames (int): number of surnames in a full name.
-    reversed (float): log probability (nats) that the surname comes first without a comma.
-    surname_cues (tuple[str, ...]): names of fields that hold surnames only.
-    titles (Mapping[str, str]): title → "female", "male" or "either".
-    before_given (frozenset[str]): titles that precede given names.
-    context (Mapping[str, str]): word before a name → the sex that it indicates.
+    reversed (float): log probability (nats) that a surname is written before the given name without a comma.
+    surname_cues (tuple[str, ...]): names of form fields that contain only surnames, such as "apellidos".
+    titles (Mapping[str, str]): title → the sex of its bearers: "female", "male" or "either".
+    before_given (frozenset[str]): titles that usually precede a given name, such as "don".
+    context (Mapping[str, str]): word before a name, such as "madre" → the sex that it indicates.
     particles (frozenset[str]): words within a name that are not names, such as "de".
     suffixes (frozenset[str]): words after a name that are not names, such as "Jr.".
-    marker (re.Pattern): matches what precedes a maiden name.
-    short (Mapping[str, str]): written abbreviation → full name.
+    marker (re.Pattern): matches the words before a maiden name, such as "née".
+    short (Mapping[str, str]): written abbreviation of a name, such as "mª" → full name.
     nicknames (Mapping[str, tuple[str, ...]]): given name → its nicknames.
-    full_names (Mapping[str, tuple[str, ...]]): nickname → given names.
-    kin (frozenset[str]): kinship words.
-    beside_kin (frozenset[str]): words beside a kinship word that do not identify a person.
+    full_names (Mapping[str, tuple[str, ...]]): nickname → the given names that it stands for, folded.
+    kin (frozenset[str]): kinship words, such as "madre".
+    beside_kin (frozenset[str]): words that occur beside a kinship word and identify nobody, such as "older".
     """
 
     surnames: int
@@ -52,7 +52,8 @@ def load_conventions(lang: str) -> NamingConventions:
     """Read the naming conventions from ``people.toml`` and ``expansion.toml`` of a language.
 
     lang (str): ISO 639-1 code.
-    RETURNS (NamingConventions): the conventions; without these files, those shared by all languages.
+    RETURNS (NamingConventions): the conventions. A language without these files has default values, and the particles
+        and suffixes that all languages share.
     """
     language = get_language(lang)
     own, nicknames = language.read_toml("people.toml"), language.read_toml("expansion.toml").get("nicknames", {})
@@ -84,9 +85,9 @@ def load_conventions(lang: str) -> NamingConventions:
 
 @lru_cache
 def load_name_words(table: str) -> Sequence[str]:
-    """Read words of names that are not names themselves, for all languages together.
+    """Read the words of all languages that occur within names but are not names, such as "de" or "Jr.".
 
-    table (str): "particles", "titles", "suffixes" or "credentials".
+    table (str): which words: "particles", "titles", "suffixes" or "credentials".
     RETURNS (Sequence[str]): folded words.
     """
     path = files("spacy_deid") / "resources" / "expansion" / "names.toml"
@@ -96,9 +97,9 @@ def load_name_words(table: str) -> Sequence[str]:
 
 
 def fold_word(word: str) -> str:
-    """Fold a word of a name, but keep the mark of an abbreviation: "Mª" (María) is not "Ma".
+    """Remove case and accents from a word of a name, but keep the mark of an abbreviation: "Mª" (María) is not "Ma".
 
-    word (str): as written.
-    RETURNS (str): folded.
+    word (str): the word as written.
+    RETURNS (str): the folded word, with "ª" at its end if it has one.
     """
     return fold(word.replace("ª", "").replace(".", "")) + "ª" if "ª" in word else fold(word)

@@ -1,6 +1,7 @@
-"""Finds the persons of a note: the lemma of each word of their names, who is mentioned where, and the sex of each.
+"""Find the persons of a note: which mentions name the same person, with which names, and the sex of each person.
 
-A lemma is the same for all cases, spellings and spelling mistakes of a name.
+Names are compared by their lemma, the folded nominative. It is the same for all grammatical cases, accents and
+spelling mistakes of a name, and for its nicknames.
 """
 
 from collections import Counter, defaultdict
@@ -17,7 +18,7 @@ from ..mention import Mention, number_persons
 from .name_lists import NameLists
 from .name_parts import NamePart, NameParts, read_parts, set_kinds, title_before
 
-_CLEAR = 0.9  # share of the bearers of a given name that makes its sex clear
+_CLEAR = 0.9  # share of one sex among the bearers of a given name above which the name indicates this sex
 _NICKNAME_ONLY = 100  # ratio of bearers from which a nickname is not a name of its own
 _NAME_AND_NICKNAME = 3000  # bearers from which a nickname is a name of its own
 # Votes for the sex of a person.
@@ -34,9 +35,10 @@ _LISTED = 20  # nats by which a listed nominative is preferred to an unlisted on
 class Person:
     """A person of a note.
 
-    parts (dict[tuple[str, str], None]): kind ("given" or "surname") and lemma of each part of the name, in order.
+    parts (dict[tuple[str, str], None]): kind ("given" or "surname") and lemma of each part of the name, given
+        names first. The values are not used.
     sex (str): "female", "male", or "" if unknown.
-    labels (Counter[str]): labels of the person's mentions.
+    labels (Counter[str]): number of the person's mentions by label.
     """
 
     parts: dict[tuple[str, str], None] = field(default_factory=dict)
@@ -49,12 +51,12 @@ class Person:
 
 @dataclass(slots=True)
 class NotePersons:
-    """The persons of a note.
+    """The persons of a note and their mentions.
 
     mentions (list[list[NamePart]]): the words of each mention.
-    owners (list[Optional[Person]]): the person of each mention; None for a mention without a name.
-    persons (list[Person]): all persons, by first mention.
-    taken (frozenset[str]): folded words of the note that no surrogate may be.
+    owners (list[Optional[Person]]): the person that each mention names; None for a mention without a name.
+    persons (list[Person]): all persons, in the order of their first mention.
+    taken (frozenset[str]): folded names and initials of the note, which must not be surrogates.
     """
 
     mentions: list[NameParts]
@@ -67,12 +69,12 @@ class NotePersons:
 
 
 def find_identities(mentions: Sequence[Mention], names: NameLists, facts: Mapping[str, str]) -> NotePersons:
-    """Find the persons of a note.
+    """Find out which mentions of a note name the same person, and the names and the sex of each person.
 
     mentions (Sequence[Mention]): mentions of persons, in the order of the text.
     names (NameLists): the name lists of the language.
     facts (Mapping[str, str]): what is known about the patient: "name" (the full name), "sex" ("female" or "male").
-    RETURNS (NotePersons): the persons.
+    RETURNS (NotePersons): the persons and their mentions.
     """
     known = [Mention(facts["name"], "PATIENT")] if facts.get("name") else []
     everyone = [*known, *mentions]
@@ -100,11 +102,12 @@ def find_identities(mentions: Sequence[Mention], names: NameLists, facts: Mappin
 
 
 def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str:
-    """Return the name type of a part of a person's name.
+    """Return the name type of a part of a name: the list that its surrogate is drawn from.
 
     kind (str): "given" or "surname".
-    lemma (str): the part, folded.
-    person (Person): the bearer. The first given name indicates a sex by itself; in "José María" the second does not.
+    lemma (str): the part, folded, in the nominative.
+    person (Person): the bearer. A first given name that is clearly of one sex decides; for any other given name the
+        sex of the person does, so that "María" in "José María" is a man's name.
     names (NameLists): the name lists of the language.
     RETURNS (str): one of `name_lists.NAME_TYPES`.
     """
@@ -122,10 +125,10 @@ def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str
 
 
 def _resolve_nicknames(read: Sequence[NameParts], names: NameLists) -> None:
-    """Replace the lemma of a nickname by that of the given name.
+    """Replace the lemma of each nickname by that of the full given name, so that both get matching surrogates.
 
-    That is the given name in the note. If the note has none, it is the most frequent one, unless the nickname is
-    itself a given name.
+    The full name is the one that occurs in the note. If none does, it is the first listed one, unless the nickname is
+    common as a name of its own.
     """
     given = {part.lemma for parts in read for part in parts if part.kind == "given"}
     surnames = {part.lemma for parts in read for part in parts if part.kind == "surname"}
@@ -150,9 +153,9 @@ def _resolve_nicknames(read: Sequence[NameParts], names: NameLists) -> None:
 
 
 def _settle_kinds(person: Person, read: Sequence[NameParts]) -> None:
-    """Give each lemma of a person one kind, by a vote in which fuller mentions weigh more.
+    """Decide for each name of a person whether it is a given name or a surname, by a vote of all its mentions.
 
-    A name that a single mention has as given name and as surname ("Martín Martín Ruiz") keeps both.
+    Mentions with more names weigh more. A name that is both in one mention ("Martín Martín Ruiz") stays both.
     """
     votes: dict[str, Counter[str]] = defaultdict(Counter)
     both: set[str] = set()
@@ -177,7 +180,7 @@ def _find_sexes(
     names: NameLists,
     facts: Mapping[str, str],
 ) -> None:
-    """Set the sex of each person by a vote of titles, known facts, given names and the words before mentions."""
+    """Set the sex of each person by a weighted vote of known facts, titles, given names and words before mentions."""
     conventions = names.conventions
     votes: dict[int, Counter[str]] = defaultdict(Counter)
     for parts, mention, owner in zip(read, mentions, owners, strict=True):
@@ -216,11 +219,11 @@ def _clear_sex(lemma: str, names: NameLists) -> str:
 
 
 def find_lemmas(mentions: Sequence[NameParts], names: NameLists) -> frozenset[str]:
-    """Set the lemma of every name in a note.
+    """Set the lemma of every name in a note, so that all forms of a name have the same lemma.
 
-    mentions (Sequence[list[NamePart]]): the words of each mention; `lemma`, `analysis` and `ending` are set.
+    mentions (Sequence[list[NamePart]]): the words of each mention. Their `lemma`, `analysis` and `ending` are set.
     names (NameLists): the name lists of the language.
-    RETURNS (frozenset[str]): all folded words that a word of the note may be a form of.
+    RETURNS (frozenset[str]): the names of the note and every nominative that they may be a form of, folded.
     """
     words = [part for parts in mentions for part in parts if part.role == "name"]
     for part in words:
@@ -236,9 +239,10 @@ def find_lemmas(mentions: Sequence[NameParts], names: NameLists) -> frozenset[st
 def _find_nominatives(
     mentions: Sequence[NameParts], words: NameParts, names: NameLists, inflector: Inflector
 ) -> set[str]:
-    """Set the nominative of each inflected form: the one that most forms of the note share, then the most probable.
+    """Set the nominative of each inflected name: of several possible ones, that which most forms in the note can have.
 
-    RETURNS (set[str]): all nominatives that the forms may have, folded.
+    If several are equal in this, the most probable one is chosen.
+    RETURNS (set[str]): all possible nominatives of the forms, folded.
     """
     analyses: dict[str, list[Analysis]] = {}
     clitics: dict[str, str] = {}
@@ -280,15 +284,16 @@ def _find_nominatives(
 
 
 def _form(part: NamePart) -> str:
-    """Return a word in lower case, without a line break in it."""
+    """Return a word in lower case, without the hyphen and the line break of a word that is cut in two."""
     return "".join(part.text.lower().split()).replace("-", "")
 
 
 def _likelihood(analysis: Analysis, names: NameLists, kinds: Sequence[str], inflector: Inflector) -> float:
-    """Return the log likelihood (nats) of an analysis, from its case and the bearers of its nominative or its ending.
+    """Return the log likelihood (nats) of a morphological analysis of a name.
 
-    A form is analysed as that of a surname first. Where a given name has the same form, `kinds` decides whether the
-    bearers of the given name count too.
+    It depends on how frequent the case is, and on the number of people with the nominative as their name. For an
+    unlisted nominative, names with the same ending count. `kinds` says whether bearers of the surname, the given name
+    or both count, if both are inflected alike.
     """
     name, case, number, possessive, own_kind = analysis
     folded = fold(name)
@@ -309,7 +314,7 @@ def _likelihood(analysis: Analysis, names: NameLists, kinds: Sequence[str], infl
 
 
 def _correct_spelling(mentions: Sequence[NameParts], words: NameParts, names: NameLists) -> None:
-    """Give an unlisted word the lemma of a word in the note that is one edit away (optimal string alignment)."""
+    """Give an unlisted word the lemma of a similar word in the note (one edit away): it is probably a misspelling."""
     counts = Counter(part.lemma for part in words)
     unlisted = [
         word
@@ -340,5 +345,5 @@ def _correct_spelling(mentions: Sequence[NameParts], words: NameParts, names: Na
 
 
 def _deletions(word: str) -> set[str]:
-    """Return a word and the word without each of its letters. Words that are one edit apart share one of these."""
+    """Return a word, and all words made by deleting one of its letters. Words that are one edit apart share one."""
     return {word} | {word[:i] + word[i + 1 :] for i in range(len(word))}

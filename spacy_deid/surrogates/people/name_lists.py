@@ -1,17 +1,18 @@
-"""The name lists of a language, divided into strata: what a surrogate has in common with the name it replaces.
+"""Read the name lists of a language, and find names that are similar enough to replace a given name.
 
 Files of the language: ``names/{female,male,surname}.csv`` (name, count; most frequent first), the groups of origin in
 ``names/origins.toml``, and the decades in which the bearers of given names were born in ``names/decades.csv``.
 
-A stratum is defined by name type (given name of a sex, or surname), group of origin, particles ("de la Fuente", "María
-del Pilar"), use in double names ("Juan Carlos"), shape ("-nen"), frequency, length and the years in which most bearers
-were born. A stratum with too few names is widened, because a surrogate from a small stratum would reveal the original.
-The years of birth are those of the name, not of the patient: a patient's notes would otherwise get different
-surrogates depending on whether a note mentions the age.
+The lists are divided into strata of similar names, and a surrogate is drawn from the stratum of its original. Names of
+a stratum have in common: name type (given name of a sex, or surname), group of origin, particles ("de la Fuente",
+"María del Pilar"), use in double names ("Juan Carlos"), shape ("-nen"), frequency, length and the years in which most
+bearers were born. A stratum with too few names is widened, because a surrogate from it would reveal the original. The
+years are those of the name's bearers and not the patient's year of birth, so that the surrogate does not depend on
+whether a note mentions the age.
 
 A country's list has the names of everyone who lives there. A rare listed name that looks like those of a group of
-origin must not replace a rare name of the country's own. Such names are found by comparing trigrams of letters (naive
-Bayes) with integer scores, so that all machines agree.
+origin must not replace a rare name of the country's own. Such names are found by a naive Bayes classifier over letter
+trigrams, with integer scores, so that the result is the same on all machines.
 """
 
 import csv
@@ -30,12 +31,12 @@ from ...lang.text import fold
 from .conventions import NamingConventions, load_conventions, load_name_words
 
 NAME_TYPES = ("female", "male", "surname")
-"""Name types; the first two are given names."""
+"""The types of names, each with a list of its own. The first two are given names of women and of men."""
 
 _ENOUGH = 25  # candidates that a stratum must have; one with fewer is widened
 _ENOUGH_WITH_PARTICLE = 8  # the same for names with a particle, which are rare
 _FREQUENCY_BANDS = (0.025, 0.1, 0.35)  # upper borders as shares of the ranks of a list
-_UNLISTED_BAND = 1  # index of the border where a name that is on no list is placed
+_UNLISTED_BAND = 1  # index of the border that gives the rank of an unlisted name
 _LENGTH_BANDS = (5, 7, 9)  # letters at which the next band begins
 _LONGEST_ENDING = 5  # letters by which an unlisted name is compared with listed ones
 _LEAST_ALIKE = 4  # listed names with the same ending that are needed for a conclusion
@@ -56,15 +57,16 @@ T = TypeVar("T")
 
 
 class Stratum(NamedTuple):
-    """The properties that a surrogate shares with the name it replaces.
+    """The properties that a surrogate has in common with the name it replaces. Equal strata mean similar names.
 
     name_type (str): one of `NAME_TYPES`.
     group (str): group of origin; "" for the country's own names.
-    particle (str): group of the particle that it takes; "" for none.
-    alone (bool): whether it also occurs without a particle.
-    head (bool): whether it is the first part of double names.
-    shape (int): which shape of the language it has ("-nen"), counted from 1; 0 for none.
-    frequent, long (int): bands of frequency and of length.
+    particle (str): particles before the name ("de la"), or their group; "" for none.
+    alone (bool): whether the name also occurs without a particle.
+    head (bool): whether double names often begin with it.
+    shape (int): number of the language's pattern that the name matches ("-nen"), counted from 1; 0 for none.
+    frequent (int): band of frequency, from 0 for the most frequent names to 3.
+    long (int): band of length, from 0 for the shortest names to 3.
     era (int): period of 20 years in which most bearers were born; 0 for names of all times, or if unknown.
     """
 
@@ -80,30 +82,30 @@ class Stratum(NamedTuple):
 
 
 def _by_type(make: Callable[[], T]) -> dict[str, T]:
-    """Map each name type to an empty value."""
+    """Return a dict with a new value from `make` for each name type."""
     return {name_type: make() for name_type in NAME_TYPES}
 
 
 @dataclass
 class NameLists:
-    """The name lists of a language. Outer keys are name types; inner keys are folded names.
+    """The name lists of a language. In the dicts, outer keys are name types and inner keys are folded names.
 
     lang (str): language code.
     conventions (NamingConventions): the naming conventions of the language.
-    proper (dict): the name as it is written.
-    counts (dict): number of bearers.
-    totals (dict): number of bearers of all names of a type.
-    particles (dict): the particles that a name takes.
+    proper (dict): name → its usual spelling.
+    counts (dict): name → number of bearers.
+    totals (dict): name type → number of bearers of all its names.
+    particles (dict): name → the particles that are most often written before it.
     linked (dict): folded phrase with particles ("de la torre", "maria del carmen", "del carmen") → number of bearers.
     links (frozenset[str]): folded particles of surnames ("de la").
-    alone (dict): names that occur without particles.
-    heads (dict): first parts of double names.
-    shapes (tuple[re.Pattern, ...]): shapes of names; a surrogate has the shape of its original.
-    groups (dict): group of origin.
-    eras (dict): period of 20 years in which most bearers were born.
+    alone (dict): names that also occur without particles.
+    heads (dict): names that double names often begin with.
+    shapes (tuple[re.Pattern, ...]): patterns such as "nen$". A surrogate matches the same pattern as its original.
+    groups (dict): name → its group of origin.
+    eras (dict): name → period of 20 years in which most bearers were born.
     known (frozenset[str]): all listed names, folded and in lower case.
-    foreign (dict): names that are in no group of origin but look like the names of one.
-    members (dict): group of origin → its names as they are written.
+    foreign (dict): names that are in no group of origin but look like those of one. They are not drawn.
+    members (dict): group of origin → its names in their usual spelling.
     """
 
     lang: str
@@ -139,15 +141,15 @@ class NameLists:
         return self.counts[name_type].get(folded, 0)  # six times as fast as Counter's own lookup of missing keys
 
     def is_alone(self, name_type: str, folded: str) -> bool:
-        """Whether a name occurs without particles, as far as the lists show."""
+        """Whether a name also occurs without particles; True for an unlisted name."""
         return folded in self.alone[name_type] or folded not in self.particles[name_type]
 
     def is_listed(self, folded: str) -> bool:
-        """Whether a name is on any list."""
+        """Whether a folded name is on any of the lists."""
         return folded in self.known
 
     def stratum(self, name_type: str, folded: str) -> Stratum:
-        """Return the stratum of a name. A name that is on no list counts as rare.
+        """Return the stratum of a name, from which its surrogate is drawn. An unlisted name counts as rare.
 
         name_type (str): one of `NAME_TYPES`.
         folded (str): the name, folded.
@@ -171,13 +173,13 @@ class NameLists:
         )
 
     def pool(self, stratum: Stratum) -> tuple[str, ...]:
-        """Return the candidates of a stratum, as they are written; those of a wider one if it has too few."""
+        """Return the names that can replace a name of a stratum; those of a wider stratum if it has too few."""
         if stratum not in self._pools:
             self._pools[stratum] = tuple(self._widen(stratum))
         return self._pools[stratum]
 
     def everything(self, name_type: str) -> tuple[str, ...]:
-        """Return all names of a type that may be surrogates, in the order of the list."""
+        """Return all names of a type that can be surrogates, the most frequent ones first."""
         whole = Stratum(name_type, "*", "", True, False, 0, -1, -1)
         if whole not in self._pools:
             alone = [name for name in self._ranks[name_type] if name in self.alone[name_type]]
@@ -186,7 +188,9 @@ class NameLists:
         return self._pools[whole]
 
     def letters(self, name_type: str) -> tuple[list[str], list[int]]:
-        """Return the first letters of the names of a type, and the cumulative numbers of people with such a name."""
+        """Return the initials of the names of a type, and the running sums of their bearers, to draw an initial
+        with.
+        """
         if name_type not in self._alphabets:
             counted: Counter[str] = Counter()
             for name, bearers in self.counts[name_type].items():
@@ -196,7 +200,9 @@ class NameLists:
         return self._alphabets[name_type]
 
     def sex_of_ending(self, folded: str) -> str:
-        """Guess the sex of an unlisted given name from listed names with the same ending; "" if too few have it."""
+        """Guess the sex of an unlisted given name from listed names with the same ending; "" if they are too few or
+        differ.
+        """
         for length in range(min(_LONGEST_ENDING, len(folded)), 1, -1):
             female, male = (self._endings_by_sex[sex][folded[-length:]] for sex in NAME_TYPES[:2])
             if female + male >= _LEAST_ALIKE and max(female, male) >= _CLEAR_MAJORITY * (female + male):
@@ -204,9 +210,10 @@ class NameLists:
         return ""
 
     def ending_likelihood(self, name: str) -> float:
-        """Score an unlisted name in lower case by the number of listed names with the same ending.
+        """Score how plausible an unlisted name is, by the number of listed names with the same ending.
 
-        RETURNS (float): log likelihood in nats; each letter before the shared ending has a fixed cost.
+        name (str): the name in lower case.
+        RETURNS (float): log likelihood in nats. Each letter before the shared ending reduces it by a fixed amount.
         """
         for length in range(min(_LONGEST_ENDING, len(name)), 0, -1):
             if self._endings[name[-length:]] >= _LEAST_ALIKE:
@@ -214,7 +221,7 @@ class NameLists:
         return -_COST_PER_LETTER * len(name)
 
     def settle(self) -> None:
-        """Compute ranks, totals and strata. Call it once, after all lists have been read."""
+        """Compute ranks, totals and strata from the lists. Call this once, after all lists have been read."""
         for name_type in NAME_TYPES:
             self._ranks[name_type] = {name: rank for rank, name in enumerate(self.proper[name_type])}
             self.known |= self.proper[name_type].keys() | {name.lower() for name in self.proper[name_type].values()}
@@ -226,7 +233,7 @@ class NameLists:
 
     @cached_property
     def _endings(self) -> Counter[str]:
-        """Map endings to the number of listed names that have them."""
+        """Map each ending of up to five letters to the number of listed names that have it."""
         listed = (name.lower() for name_type in NAME_TYPES for name in self.proper[name_type].values())
         return Counter(name[-length:] for name in listed for length in range(1, _LONGEST_ENDING + 1))
 
@@ -237,13 +244,15 @@ class NameLists:
         return {sex: Counter(name[-n:] for name in self.counts[sex] for n in lengths) for sex in NAME_TYPES[:2]}
 
     def _listed_as(self, name_type: str, folded: str, times: int = _OTHER_SEX) -> str:
-        """Return the type that a name mostly has: María may be a man's name, but only his second one."""
+        """Return the type that a given name mostly has: "female" for María, although men can have it as a second
+        name.
+        """
         other = {"female": "male", "male": "female"}.get(name_type, name_type)
         mostly_other = self.counts[other].get(folded, 0) > times * self.counts[name_type].get(folded, 0)
         return other if mostly_other else name_type
 
     def _is_own(self, name_type: str, folded: str) -> bool:
-        """Whether a name may be drawn for its type, and is not mostly of another type or origin."""
+        """Whether a name can be a surrogate of its type: not one that is mostly of another type or looks foreign."""
         if not _may_be_drawn(self.proper[name_type][folded]) or self._listed_as(name_type, folded, 1) != name_type:
             return False
         if name_type == "surname" and self.count("given", folded) >= self.count("surname", folded):
@@ -251,7 +260,7 @@ class NameLists:
         return folded not in self.foreign[name_type]
 
     def _widen(self, stratum: Stratum) -> list[str]:
-        """Return the narrowest stratum with enough names: widen length first, then frequency, era and shape."""
+        """Return enough names for a stratum. If it has too few, ignore first length, then frequency, era and shape."""
         if stratum.group:
             return [name for name in self.members[stratum.name_type].get(stratum.group, []) if _may_be_drawn(name, 2)]
         if stratum.particle:
@@ -277,7 +286,9 @@ class NameLists:
 
 @lru_cache
 def _particle_groups() -> Mapping[str, str]:
-    """Map the particles that surnames of one origin take to the first of them, for all languages together."""
+    """Map each particle to the first one of its group, such as those of Italian surnames, for all languages
+    together.
+    """
     groups = map(str.split, shared_words("people.toml", "particles", "groups"))
     return {particle: group[0] for group in groups for particle in group}
 
@@ -292,10 +303,10 @@ def _may_be_drawn(name: str, least: int = 3) -> bool:
 
 @lru_cache(maxsize=16)
 def load_names(lang: str) -> NameLists:
-    """Read the name lists of a language, once per process. They are public lists; nothing of a note is cached.
+    """Read the name lists of a language. They are cached; they are public lists and contain nothing of a note.
 
     lang (str): ISO 639-1 code.
-    RETURNS (NameLists): the lists; empty ones for a language that has none.
+    RETURNS (NameLists): the lists, which are empty for a language without files.
     """
     names, language = NameLists(lang, load_conventions(lang)), get_language(lang)
     people = language.read_toml("people.toml")
@@ -318,13 +329,13 @@ def load_names(lang: str) -> NameLists:
 
 
 def _read_list(lang: str, name_type: str) -> Iterator[tuple[str, int]]:
-    """Yield the names of one list with the number of their bearers."""
+    """Yield each name of one list with the number of its bearers."""
     rows = csv.DictReader(get_language(lang).read_text(f"names/{name_type}.csv").splitlines())
     yield from ((row["name"], int(row["count"])) for row in rows)
 
 
 def _read_names(names: NameLists, name_type: str) -> None:
-    """Read one list: single names, names with particles, and double names."""
+    """Add the names of one CSV list to `names`, with their counts, their particles and their use in double names."""
     particles = frozenset(load_name_words("particles"))
     heads: Counter[str] = Counter()
     headed: Counter[str] = Counter()
@@ -363,7 +374,10 @@ def _read_names(names: NameLists, name_type: str) -> None:
 
 
 def _read_groups(names: NameLists, people: Mapping[str, Any]) -> None:
-    """Assign each name to the first group of origin that has it. The first listed group is the country's own.
+    """Set the group of origin of each name in `names`: the first one that lists it, if that has enough names.
+
+    The first group in the file is the country's own, so its names get no group.
+
 
     people (Mapping[str, Any]): the content of ``people.toml``.
     """
@@ -392,18 +406,18 @@ def _read_groups(names: NameLists, people: Mapping[str, Any]) -> None:
                 names.groups[name_type][folded] = titles[0]
 
 
-TrigramModel = tuple[Mapping[str, int], int]  # scores of trigrams, score of an unseen one
+TrigramModel = tuple[Mapping[str, int], int]  # trigram → score, and the score of any other trigram
 
 
 def find_foreign(
     names: Sequence[str], groups: Mapping[str, Iterable[str]], known: Mapping[str, str]
 ) -> frozenset[str]:
-    """Find rare names that look more like those of a group of origin than like the country's own.
+    """Find rare names whose letters look more like those of a group of origin than like the country's own names.
 
     names (Sequence[str]): folded names, most frequent first.
     groups (Mapping[str, Iterable[str]]): group of origin → its folded names.
-    known (Mapping[str, str]): folded name → its group, for names that are in one.
-    RETURNS (frozenset[str]): names that are in no group and not among the most frequent.
+    known (Mapping[str, str]): folded name → its group of origin, for names that have one.
+    RETURNS (frozenset[str]): such names, without those that have a group and the 600 most frequent ones.
     """
     others = [name for name in names if name not in known]
     own = _fit(others[:_FREQUENT])
@@ -417,13 +431,13 @@ def find_foreign(
 
 
 def _trigrams(name: str) -> list[str]:
-    """Return the trigrams of a name, with marks for its beginning and end."""
+    """Return all sequences of three letters in a name, with "^" before its first letter and "$" after the last."""
     framed = f"^{name}$"
     return [framed[i : i + 3] for i in range(len(framed) - 2)]
 
 
 def _fit(names: Iterable[str]) -> TrigramModel:
-    """Return log probabilities of trigrams in thousandths of a nat, with additive smoothing."""
+    """Estimate the log probabilities of trigrams (thousandths of a nat) from names, with additive smoothing."""
     counts = Counter(trigram for name in names for trigram in _trigrams(name))
     total = sum(counts.values()) + _SMOOTHING * _TRIGRAMS
     scores = {trigram: round(1000 * log((count + _SMOOTHING) / total)) for trigram, count in counts.items()}
@@ -431,6 +445,6 @@ def _fit(names: Iterable[str]) -> TrigramModel:
 
 
 def _score(trigrams: Sequence[str], model: TrigramModel) -> int:
-    """Return the log probability of a name in thousandths of a nat."""
+    """Return the log probability of a name's trigrams under a model, in thousandths of a nat."""
     scores, unseen = model
     return sum(scores.get(trigram, unseen) for trigram in trigrams)

@@ -1,4 +1,4 @@
-"""Reads a mention of a person: which words are names or initials, and which names are given names or surnames."""
+"""Split a mention of a person into words, and decide which are names and which names are given names or surnames."""
 
 import re
 from dataclasses import dataclass
@@ -38,19 +38,20 @@ _GIVEN_AT_THE_END = 5  # ratio of bearers from which a particle phrase at the en
 
 @dataclass(slots=True)
 class NamePart:
-    """One word of a mention.
+    """One word of a mention of a person.
 
-    text (str): as written.
+    text (str): the word as written.
     start, end (int): character offsets in the mention.
-    role (str): "name", "initial", "particle", "kin", "number", or "kept".
-    folded (str): the word, folded.
+    role (str): "name", "initial", "particle" ("de"), "kin" (a kinship word), "number", or "kept" for another word
+        that is not replaced, such as a title or "Jr.".
+    folded (str): the word without case and accents (`fold`); "" for a marker of a maiden name.
     kind (str): "given" or "surname", for names and initials.
-    maiden (bool): whether it follows a marker such as "née".
+    maiden (bool): whether it is part of a maiden name, because it follows a marker such as "née".
     link (str): the particles right before it, folded ("de la").
-    ending (str): a case ending after a colon ("J.S:n"), or a clitic.
-    lemma (str): folded nominative, the same for all mentions of a name.
-    analysis (Optional[Analysis]): the analysis of the form, in a language with inflection.
-    known_as (str): the lemma of the nickname or short form that was written, "" for a full name.
+    ending (str): the case ending after a colon ("J.S:n"), or the clitic; "" if there is none.
+    lemma (str): folded nominative of the name, the same for all its mentions; for a nickname, that of the full name.
+    analysis (Optional[Analysis]): morphological analysis of the word; None in a language without inflection.
+    known_as (str): lemma of the nickname that is written; "" if it is no nickname.
     """
 
     text: str
@@ -74,9 +75,9 @@ NameParts = list[NamePart]
 
 
 def read_parts(mention: Mention, names: NameLists) -> NameParts:
-    """Split a mention into words and set the role of each.
+    """Split a mention into words and set the role of each. Kinds and lemmas are set later.
 
-    mention (Mention): the mention.
+    mention (Mention): a mention of a person.
     names (NameLists): the name lists of the language.
     RETURNS (list[NamePart]): the words in the order of the text.
     """
@@ -110,7 +111,7 @@ def read_parts(mention: Mention, names: NameLists) -> NameParts:
 
 
 def _role(parts: NameParts, place: int, mention: Mention, names: NameLists) -> str:
-    """Return the role of a word, given the roles of the words before it."""
+    """Return the role of a word (see `NamePart`), given the roles of the words before it."""
     part, text, conventions = parts[place], mention.text, names.conventions
     word, after = part.folded, text[part.end : part.end + 1]
     following = parts[place + 1].folded if place < len(parts) - 1 else ""
@@ -160,7 +161,7 @@ def _particles_before(parts: NameParts, place: int) -> list[str]:
 
 
 def _split_initials(parts: NameParts, names: NameLists) -> NameParts:
-    """Split capitals that are not a listed name into initials: "JA García"."""
+    """Split a word in capitals that is no listed name into initials: "JA García" has the initials J and A."""
     out: NameParts = []
     for part in parts:
         letters = part.text
@@ -184,10 +185,11 @@ def _split_initials(parts: NameParts, names: NameLists) -> NameParts:
 def set_kinds(parts: NameParts, mention: Mention, names: NameLists) -> None:
     """Set the kind of each name and initial of a mention: "given" or "surname".
 
-    Choose the most probable sequence, given the name lists, the comma, the title and the conventions of the language.
+    The most probable sequence of kinds is chosen. It depends on the frequency of each word as a given name and as a
+    surname, on commas, titles and the context, and on the conventions of the language.
 
-    parts (list[NamePart]): the words of the mention, with lemmas; `kind` is set.
-    mention (Mention): the mention.
+    parts (list[NamePart]): the words of the mention, with lemmas. Their `kind` is set.
+    mention (Mention): the mention with its context.
     names (NameLists): the name lists of the language.
     """
     words = [part for part in parts if part.role in ("name", "initial")]
@@ -211,7 +213,7 @@ def set_kinds(parts: NameParts, mention: Mention, names: NameLists) -> None:
 
 
 def title_before(mention: Mention, parts: NameParts, conventions: NamingConventions) -> str:
-    """Return the title in or before a mention, folded; "" if there is none."""
+    """Return the title in a mention, or right before it, folded; "" if there is none."""
     titles = conventions.titles.keys() | conventions.before_given
     for part in parts:
         if part.role == "kept" and part.folded in titles:
@@ -221,9 +223,9 @@ def title_before(mention: Mention, parts: NameParts, conventions: NamingConventi
 
 
 def _continues_given_name(unit: NameParts, part: NamePart, last: bool, names: NameLists) -> bool:
-    """Whether a word after a particle belongs to the given name before it: "María del Carmen García".
+    """Whether a word after a particle continues the given name before it: "María del Carmen García".
 
-    The last word of a mention is rather a surname, so that "Juan de la Cruz" has one.
+    For the last word of a mention more evidence is required, so that "Cruz" in "Juan de la Cruz" is a surname.
     """
     phrase = f"{part.link} {part.folded}"
     head = fold(names.conventions.short.get(unit[-1].folded, unit[-1].folded))
@@ -235,7 +237,7 @@ def _continues_given_name(unit: NameParts, part: NamePart, last: bool, names: Na
 
 
 def _best_kinds(units: list[NameParts], mention: Mention, parts: NameParts, names: NameLists) -> list[str]:
-    """Return the most probable kinds of the units of a mention."""
+    """Return the most probable kind of each unit of a mention; a unit is a group of words that have one kind."""
     conventions = names.conventions
     size = len(units)
     for place in range(1, size):
@@ -269,7 +271,7 @@ def _best_kinds(units: list[NameParts], mention: Mention, parts: NameParts, name
 
 
 def _score(unit: NameParts, names: NameLists) -> tuple[float, float]:
-    """Return the log probabilities (nats) of a unit as a given name and as a surname."""
+    """Return the log probabilities (nats) of a unit's words among all given names and among all surnames."""
     given = surname = 0.0
     for part in unit:
         if part.role == "initial":

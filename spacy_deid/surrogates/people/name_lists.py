@@ -378,7 +378,6 @@ def _read_groups(names: NameLists, people: Mapping[str, Any]) -> None:
 
     The first group in the file is the country's own, so its names get no group.
 
-
     people (Mapping[str, Any]): the content of ``people.toml``.
     """
     groups = list(get_language(names.lang).read_toml("names/origins.toml").get("groups", {}).items())

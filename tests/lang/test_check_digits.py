@@ -4,10 +4,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from stdnum import iban, imei, luhn
+from stdnum.ar import cuit
+from stdnum.cl import rut
+from stdnum.co import nit
 from stdnum.es import dni, nie
 from stdnum.es import iban as spanish_iban
 from stdnum.fi import hetu, ytunnus
 from stdnum.gb import nhs
+from stdnum.mx import curp, rfc
 from stdnum.us import ssn
 
 from spacy_deid.lang import identifiers
@@ -46,6 +50,30 @@ def digits(count):
 def test_a_code_with_computed_check_digits_is_valid(finish, is_valid, codes, data):
     code = finish(data.draw(codes))
     assert code is None or is_valid(code)
+
+
+@pytest.mark.parametrize(
+    ("is_valid", "is_right", "codes"),
+    [
+        (spanish.is_rut, rut.is_valid, st.builds("{}{}".format, digits(8), st.sampled_from("0123456789K"))),
+        (spanish.is_cuit, cuit.is_valid, st.builds("{}{}".format, st.sampled_from(["20", "27", "30"]), digits(9))),
+        (spanish.is_nit, nit.is_valid, digits(10)),
+        (spanish.is_curp, curp.is_valid, digits(1).map(lambda d: f"BOXW310820HNERXN0{d}")),
+        (
+            spanish.is_rfc,
+            lambda code: rfc.is_valid(code, validate_check_digits=True),
+            st.builds(
+                "GODE561231{}{}".format, st.text("ABC123", min_size=2, max_size=2), st.sampled_from("0123456789A")
+            ),
+        ),
+    ],
+    ids="rut cuit nit curp rfc".split(),
+)
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_validators_of_american_numbers_agree_with_stdnum(is_valid, is_right, codes, data):
+    code = data.draw(codes)
+    assert is_valid(code) == is_right(code)
 
 
 @pytest.mark.parametrize(

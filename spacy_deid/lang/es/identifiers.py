@@ -1,4 +1,5 @@
-"""Spanish identifiers: DNI, NIE, social security, health card, physician's number, bank account.
+"""Identifiers of Spain (DNI, NIE, social security, health card, physician's number, bank account) and of Mexico (CURP,
+RFC), Argentina (CUIT and CUIL), Chile (RUT) and Colombia (NIT).
 
 They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
 
@@ -198,4 +199,62 @@ IDENTIFIERS = IdentifierConventions(
     conjunctions=("y", "e", "o", "u", "a", "al"),
 )
 
-VALIDATORS = {"dni": is_dni, "nuss": is_nuss}
+_CURP_VALUES = {char: value for value, char in enumerate("0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ")}
+_RFC_VALUES = {char: value for value, char in enumerate("0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ")}
+_CUIT_WEIGHTS = (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)
+_NIT_WEIGHTS = (3, 7, 13, 17, 19, 23, 29, 37, 41, 43)
+
+
+def is_curp(text: str) -> bool:
+    """Whether a text is a Mexican CURP with the right check digit (Instructivo normativo, DOF 18 October 2021)."""
+    code = compact(text)
+    if len(code) != 18 or not code[-1].isdecimal() or not set(code) <= _CURP_VALUES.keys():
+        return False
+    total = sum(_CURP_VALUES[char] * weight for char, weight in zip(code, range(18, 1, -1), strict=False))
+    return -total % 10 == int(code[-1])
+
+
+def is_rfc(text: str) -> bool:
+    """Whether a text is the RFC of a Mexican person (13 characters) or firm (12) with the right check character."""
+    code = "".join(char for char in text.upper() if char.isalnum() or char == "&").rjust(13)
+    if len(code) != 13 or code[1] == " " or not set(code) <= _RFC_VALUES.keys():
+        return False
+    total = sum(_RFC_VALUES[char] * weight for char, weight in zip(code, range(13, 1, -1), strict=False))
+    return "0123456789A"[-total % 11] == code[-1]
+
+
+def is_rut(text: str) -> bool:
+    """Whether a text is a Chilean RUT or RUN: seven or eight digits and the right check digit or K (modulo 11)."""
+    code = compact(text)
+    number, check = code[:-1], code[-1:]
+    if not (number.isdecimal() and 7 <= len(number) <= 8):
+        return False
+    total = sum(int(digit) * (2 + place % 6) for place, digit in enumerate(reversed(number)))
+    return "0123456789K"[-total % 11] == check
+
+
+def is_cuit(text: str) -> bool:
+    """Whether a text is an Argentine CUIT or CUIL: eleven digits, the last of them the check digit (modulo 11)."""
+    code = "".join(map(str, read_digits(text)))
+    if len(code) != 11 or code[:2] not in ("20", "23", "24", "25", "26", "27", "30", "33", "34"):
+        return False
+    return "01234567899"[-weighted_sum(code[:10], _CUIT_WEIGHTS) % 11] == code[-1]
+
+
+def is_nit(text: str) -> bool:
+    """Whether a text is a Colombian NIT: up to ten digits and the check digit (DIAN, Orden 4 of 1989)."""
+    digits = read_digits(text)
+    total = sum(digit * weight for digit, weight in zip(digits[-2::-1], _NIT_WEIGHTS, strict=False))
+    rest = total % 11
+    return 7 <= len(digits) <= 11 and digits[-1] == (rest if rest < 2 else 11 - rest)
+
+
+VALIDATORS = {
+    "cuit": is_cuit,
+    "curp": is_curp,
+    "dni": is_dni,
+    "nit": is_nit,
+    "nuss": is_nuss,
+    "rfc": is_rfc,
+    "rut": is_rut,
+}

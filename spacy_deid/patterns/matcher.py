@@ -33,6 +33,8 @@ _BEGINS = {
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 # What a pattern cannot contain to be tried together with others: references to its own groups.
 _REFERENCE = re.compile(r"\\[1-9]|\(\?P=|\(\?\(")
+_LONGEST_COMPOUND = 40  # characters before the last part of a compound
+_BEFORE_TAIL = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*-?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ class RuleMatcher:
         self._scans: dict[str, _Scan] = {}
         self._keyed: dict[str, list[_Compiled]] = defaultdict(list)
         self._stems: set[str] = set()
+        self._tails: set[str] = set()
         self._words: set[str] = set()
         for item in self._compiled:
             for word in item.words:
@@ -146,6 +149,8 @@ class RuleMatcher:
                 self._scans.setdefault(item.rule.begins, _Scan(item.rule.begins)).items.append(item)
             if item.rule.stem:
                 self._stems |= item.words
+            if item.rule.compound:
+                self._tails |= item.words
             for context in filter(None, (item.context, item.not_context)):
                 self._words.update(context.before, context.after)
         self._automaton = _automaton(self._words | set(self._keyed))
@@ -178,7 +183,9 @@ class RuleMatcher:
         return _outermost(found)
 
     def _hits(self, reading: NormalizedText) -> tuple[list[tuple[int, int, str]], Positions]:
-        """Find the keywords and the context words of a text at word boundaries; a stem may be followed by letters.
+        """Find the keywords and the context words of a text at word boundaries.
+
+        Letters may follow a stem, and precede the last part of a compound.
 
         RETURNS (tuple): (start, end, word) of keywords, and context word → its start offsets.
         """
@@ -189,14 +196,10 @@ class RuleMatcher:
         text, folded = reading.text, reading.folded
         for last, word in self._automaton.iter(folded):
             start, end = last + 1 - len(word), last + 1
-            if not _starts_free(text, start):
-                continue
-            if _ends_free(text, end):
-                if word in self._words:
-                    words[word].append(start)
-                if word in self._keyed:
-                    hits.append((start, end, word))
-            elif word in self._stems:
+            free, ends = _starts_free(text, start), _ends_free(text, end)
+            if free and ends and word in self._words:
+                words[word].append(start)
+            if word in self._keyed and (free or word in self._tails) and (ends or word in self._stems):
                 hits.append((start, end, word))
         return hits, words
 
@@ -205,11 +208,14 @@ class RuleMatcher:
         text = reading.text
         for start, end, word in hits:
             for item in self._keyed[word]:
-                if item.rule.capital and not text[start].isupper():
+                first = _compound_start(text, start) if item.rule.compound else start
+                if first == start and not _starts_free(text, start):
+                    continue
+                if item.rule.capital and not text[first].isupper():
                     continue
                 match = item.pattern.match(text, end)
                 if match and (item.rule.stem or _ends_free(text, end)):
-                    yield item, start if item.rule.starts_with else -1, match
+                    yield item, first if item.rule.starts_with else -1, match
 
     def _scan_matches(self, reading: NormalizedText) -> Iterator[Found]:
         """Try the rules without keywords where they may begin, or on the whole text."""
@@ -251,6 +257,12 @@ def _starts_free(text: str, start: int) -> bool:
     if not (before.isalpha() and text[start].isalnum()):
         return True
     return before.islower() and text[start].isupper()
+
+
+def _compound_start(text: str, end: int) -> int:
+    """Return the start of the compound whose last part begins at `end`: before letters, and hyphens between letters."""
+    before = _BEFORE_TAIL.search(text, max(0, end - _LONGEST_COMPOUND), end)
+    return before.start() if before else end
 
 
 def _ends_free(text: str, end: int) -> bool:

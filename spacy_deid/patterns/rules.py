@@ -65,6 +65,7 @@ class Rule:
     starts_with (list[str]): words that the identifier begins with. The pattern describes what follows them.
     capital (bool): whether a word of `after` or `starts_with` must have a capital letter.
     stem (bool): whether letters may follow a word of `after` or `starts_with`. The pattern begins with the endings.
+    compound (bool): whether letters may precede a word of `after` or `starts_with`, as in the compounds of Finnish.
     decisive (bool): whether the keyword determines the label. A guess of the classifier over the same words gets it.
     begins (str): "digit", "capital" or "code" (either) if every match begins with one; the pattern is tried only
         there.
@@ -84,6 +85,7 @@ class Rule:
     starts_with: list[str] = field(default_factory=list)
     capital: bool = False
     stem: bool = False
+    compound: bool = False
     decisive: bool = False
     begins: str = ""
     needs: list[str] = field(default_factory=list)
@@ -369,8 +371,8 @@ def _wrong_choice(row: Mapping[str, Any]) -> str:
         return f"'begins' is one of {list(_BEGINS)}"
     if sum(bool(row.get(key)) for key in ("after", "starts_with", "begins")) > 1:
         return "give one of 'after', 'starts_with' and 'begins'"
-    if not all(isinstance(row.get(key, False), bool) for key in ("capital", "stem", "decisive")):
-        return "'capital', 'stem' and 'decisive' must be true or false"
+    if not all(isinstance(row.get(key, False), bool) for key in ("capital", "stem", "compound", "decisive")):
+        return "'capital', 'stem', 'compound' and 'decisive' must be true or false"
     score = row.get("score", 1.0)
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 < score <= 1:
         return "'score' must be a number above 0, at most 1"

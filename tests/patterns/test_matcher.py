@@ -68,6 +68,21 @@ def test_stems_may_go_on() -> None:
     assert found("maanantaina maanantaitaulu", **rule) == ["maanantaina"]
 
 
+def test_compounds_have_letters_before_the_keyword() -> None:
+    rule = {"starts_with": ["asentaja"], "compound": True, "stem": True, "pattern": r"(?:na|lle)?(?!\w)"}
+    text = "Sähköasentaja, kone-asentajana, asentajalle, 3asentaja, asentajakoulu"
+    assert found(text, **rule) == ["Sähköasentaja", "kone-asentajana", "asentajalle", "asentaja"]
+
+
+def test_a_keyword_of_a_compound_may_precede_the_identifier() -> None:
+    rule = {"after": ["nro"], "compound": True, "pattern": r"[ ](?P<phi>\d+)"}
+    assert found("näytenro 12, nro 13, nrot 14", **rule) == ["12", "13"]
+
+
+def test_a_keyword_within_a_word_counts_only_for_compounds() -> None:
+    assert found("sähköasentaja", starts_with=["asentaja"], stem=True, pattern="") == []
+
+
 def test_capital_keywords_need_their_capital() -> None:
     assert found("granada Granada", starts_with=["Granada"], capital=True, pattern="") == ["Granada"]
 

@@ -260,7 +260,7 @@ def _starts_free(text: str, start: int) -> bool:
 
 
 def _compound_start(text: str, end: int) -> int:
-    """Return the start of the compound whose last part begins at `end`: before letters, and hyphens between letters."""
+    """Return the start of the compound whose last part begins at `end`; a hyphen between letters belongs to it."""
     before = _BEFORE_TAIL.search(text, max(0, end - _LONGEST_COMPOUND), end)
     return before.start() if before else end
 

@@ -21,7 +21,7 @@ from spacy.tokens import DocBin
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, from_doc, make_docs
-from spacy_deid.labels import from_scheme, to_scheme
+from spacy_deid.evaluation.documents import reduce_labels
 from spacy_deid.synth import make_corpus
 from spacy_deid.synth.carriers import read_carriers
 from spacy_deid.synth.language import split_of
@@ -89,18 +89,12 @@ def make_writer(nlp: Language, folder: Path) -> Callable[[str, Iterable[Annotate
     def write(name: str, notes: Iterable[AnnotatedText]) -> None:
         path = folder / f"{name}.spacy"
         path.parent.mkdir(parents=True, exist_ok=True)
-        docs, dropped = make_docs(map(known_labels, notes), nlp.make_doc)
+        docs, dropped = make_docs((reduce_labels(note, "meddocan") for note in notes), nlp.make_doc)
         DocBin(docs=docs).to_disk(path)
         entities = sum(len(doc.ents) for doc in docs)
         typer.echo(f"{path}: {len(docs)} notes, {entities} entities, {dropped} overlapping ones left out")
 
     return write
-
-
-def known_labels(note: AnnotatedText) -> AnnotatedText:
-    """Map the labels of a note to those of MEDDOCAN, as canonical labels."""
-    entities = [Entity(e.start, e.end, from_scheme(to_scheme(e.label, "meddocan"), "meddocan")) for e in note.entities]
-    return AnnotatedText(note.name, note.text, tuple(entities))
 
 
 if __name__ == "__main__":

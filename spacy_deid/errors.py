@@ -361,6 +361,8 @@ class Errors:
     D613 = "{path}, line {line}: {reason}"
     D614 = "{path}: no authored notes of language '{lang}' and split '{split}'"
     D615 = "{path}: no authored notes (files .txt that begin with '#! brief: NAME')"
+    D616 = "a mixed corpus needs a positive weight for each corpus. Corpora: {corpora}. Weights: {weights}"
+    D617 = "the corpus '{name}' of a mixed corpus has no notes"
     D620 = "{path}, record {record}: {reason}"
     D621 = "{path}, record {record}: unknown identifier type. Known types: {known}"
 

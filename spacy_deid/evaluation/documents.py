@@ -10,7 +10,7 @@ because dropping either would shift all later offsets. Errors name the file and 
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -64,6 +64,19 @@ def relabel(entities: Iterable[Entity], scheme: str) -> list[Entity]:
     RAISES: ConfigError if the scheme (D002) or a label (D001) is unknown.
     """
     return [Entity(e.start, e.end, to_scheme(e.label, scheme)) for e in entities]
+
+
+def reduce_labels(document: AnnotatedText, scheme: str) -> AnnotatedText:
+    """Replace labels that a scheme does not distinguish: "meddocan" has one label for all places, so CITY becomes
+    TERRITORY.
+
+    document (AnnotatedText): document with canonical labels.
+    scheme (str): name of the scheme, see `labels.SCHEMES`.
+    RETURNS (AnnotatedText): the document with canonical labels, one for each label of the scheme.
+    RAISES: ConfigError if the scheme (D002) or a label (D001) is unknown.
+    """
+    entities = (replace(e, label=from_scheme(to_scheme(e.label, scheme), scheme)) for e in document.entities)
+    return replace(document, entities=tuple(entities))
 
 
 def index_documents(documents: Iterable[AnnotatedText]) -> dict[str, AnnotatedText]:

@@ -1,7 +1,8 @@
 """Simulate typing and scanning errors in annotated notes.
 
 Each character of a note is replaced by a string, which can be empty or longer, and the offsets of the entities are
-adjusted.
+adjusted. `HANDS` are the slight errors of a careful office; `DAMAGE` is what copies of copies, narrow columns and
+exports do to a whole note.
 """
 
 from collections.abc import Callable, Sequence
@@ -123,14 +124,77 @@ HANDS: dict[str, Hand] = {
 }
 
 
+# characters that bad copies confuse, beyond those of a scanner
+_COPY = _SCAN | {"g": "q", "G": "6", "Z": "2", "2": "Z", "8": "B", "6": "G", "i": "l", "D": "O", "h": "b", "u": "ii"}
+_RARELY = frozenset("egimhul")  # letters so frequent that a text in which all of them are confused cannot be read
+
+
+def _photocopied(note: AnnotatedText, rng: Random) -> AnnotatedText:
+    """Confuse 20 to 50 % of the similar characters (frequent letters less), lose accents, split and join words."""
+    rate, plain = rng.uniform(0.2, 0.5), rng.random() < 0.5
+
+    def change(char: str) -> str:
+        drawn = rng.random()
+        if char in _COPY and drawn < (rate / 8 if char in _RARELY else rate):
+            return _COPY[char]
+        if char == " " and drawn < 0.03:
+            return rng.choice(("", "", "  ", " . ", "'"))
+        if char.isalpha() and drawn > 0.995:
+            return f"{char} "
+        return _plain(char, rng) if plain and char.isalpha() and not char.isascii() else char
+
+    return rewrite(note, [change(char) for char in note.text])
+
+
+def _wrapped(note: AnnotatedText, rng: Random) -> AnnotatedText:
+    """Break lines after 28 to 80 characters, at spaces or with a hyphen inside words."""
+    width, hyphens = rng.randint(28, 80), rng.choice((0.0, 0.3))
+    pieces, column = list(note.text), 0
+    for i, char in enumerate(note.text):
+        column = 0 if char == "\n" else column + 1
+        inside = note.text[i - 3 : i].isalpha() and note.text[i : i + 3].isalpha() and 3 <= i < len(pieces) - 2
+        if char == " " and column > width:
+            pieces[i], column = "\n", 0
+        elif column == width and inside and len(note.text[i - 3 : i + 3]) == 6 and rng.random() < hyphens:
+            pieces[i], column = f"-\n{char}", 0
+    return rewrite(note, pieces)
+
+
+def _flattened(note: AnnotatedText, rng: Random) -> AnnotatedText:
+    """Write the note in one line, as exports of records do."""
+    gap = rng.choice((" ", "  ", " | ", "\t"))
+    return rewrite(note, [gap if char == "\n" else char for char in note.text])
+
+
+def _glued(note: AnnotatedText, rng: Random) -> AnnotatedText:
+    """Remove 2 to 12 % of the spaces, and of the spaces after punctuation four times as many."""
+    rate = rng.uniform(0.02, 0.12)
+    before = f" {note.text}"
+    return rewrite(
+        note,
+        [
+            "" if char == " " and rng.random() < (4 * rate if before[i] in ".,:;" else rate) else char
+            for i, char in enumerate(note.text)
+        ],
+    )
+
+
+DAMAGE: dict[str, Hand] = {
+    "photocopied": _photocopied,
+    "wrapped": _wrapped,
+    "flattened": _flattened,
+    "glued": _glued,
+}
+
+
 def add_noise(note: AnnotatedText, rng: Random, hands: Sequence[str] = tuple(HANDS)) -> AnnotatedText:
     """Apply one or two types of noise to a note.
 
     note (AnnotatedText): the note.
     rng (Random): random generator.
-    hands (Sequence[str]): types of noise to draw from, keys of `HANDS`.
+    hands (Sequence[str]): types of noise to draw from, keys of `HANDS` and `DAMAGE`.
     RETURNS (AnnotatedText): the changed note.
     """
     for name in rng.sample(sorted(hands), min(len(hands), rng.choice((1, 1, 2)))):
-        note = HANDS[name](note, rng)
+        note = (HANDS | DAMAGE)[name](note, rng)
     return note

@@ -12,16 +12,18 @@ from spacy.language import Language as Pipeline
 from spacy.training import Example
 from spacy.util import registry
 
-from ..errors import ConfigError, Errors
+from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, Entity
+from ..evaluation.documents import reduce_labels
 from ..evaluation.formats import align_entities, make_docs
 from .authored import read_authored
 from .carriers import make_rule_labeller, read_carriers
 from .corpus import carry, check_injection, make_authored_corpus, make_corpus
 from .language import load_language
-from .noise import HANDS, add_noise
+from .noise import DAMAGE, HANDS, add_noise
 
 Augmenter = Callable[[Pipeline, Example], Iterator[Example]]
+Reader = Callable[[Pipeline], Iterator[Example]]
 
 
 @registry.readers("spacy_deid.synth_corpus.v1")
@@ -36,7 +38,7 @@ def make_synth_corpus(
     noise: float = 0.2,
     scheme: str = "canonical",
     augmenter: Augmenter | None = None,
-) -> Callable[[Pipeline], Iterator[Example]]:
+) -> Reader:
     """Create a corpus reader that generates synthetic notes. Every pass over the corpus yields the same notes.
 
     lang (str): code of a language with templates.
@@ -74,8 +76,9 @@ def make_authored_reader(
     fill: bool = True,
     seed: int = 1,
     scheme: str = "canonical",
+    distinguish: str = "canonical",
     augmenter: Augmenter | None = None,
-) -> Callable[[Pipeline], Iterator[Example]]:
+) -> Reader:
     """Create a corpus reader of authored notes (written by hand with marked identifiers).
 
     path (str | Path): file or folder of authored notes, see `authored.read_authored`.
@@ -83,6 +86,8 @@ def make_authored_reader(
         for notes that are used for evaluation.
     seed (int): seed of the random generators.
     scheme (str): label scheme of the examples.
+    distinguish (str): scheme whose distinctions the labels keep. With "meddocan", which has one label for all places,
+        towns and postal codes become TERRITORY, as in a corpus converted from it.
     augmenter (Callable | None): as that of ``spacy.Corpus.v1``.
     RETURNS (Callable[[Language], Iterator[Example]]): reader for a section ``[corpora.NAME]``, with the tokenizer
         of the pipeline.
@@ -93,8 +98,50 @@ def make_authored_reader(
     def read(nlp: Pipeline) -> Iterator[Example]:
         turn = next(passes) if fill else 0
         for note in make_authored_corpus(read_authored(Path(path)), seed, turn):
-            (doc,), _ = make_docs([note], nlp.make_doc, scheme=scheme)
+            (doc,), _ = make_docs([reduce_labels(note, distinguish)], nlp.make_doc, scheme=scheme)
             example = Example(nlp.make_doc(note.text), doc)
+            yield from augmenter(nlp, example) if augmenter else (example,)
+
+    return read
+
+
+@registry.readers("spacy_deid.mixed_corpus.v1")
+def make_mixed_reader(
+    corpora: dict[str, Reader], weights: dict[str, float], n: int, seed: int = 1, augmenter: Augmenter | None = None
+) -> Reader:
+    """Create a corpus reader that mixes other corpora, so that a large corpus does not outweigh a small one.
+
+    The corpus of each note is drawn at random by weight. The notes of a corpus come in random order; after the last
+    one the corpus is read again. The next pass continues where the last one stopped, so that a corpus is used
+    completely even if it is larger than its share of a pass.
+
+    corpora (dict[str, Callable]): name → corpus reader.
+    weights (dict[str, float]): name → weight of the corpus, for the same names. A corpus with weight 0 is not read. If
+        only one corpus has a weight, a pass is a pass of that corpus.
+    n (int): number of notes in a pass over a mixture.
+    seed (int): seed of the random generator.
+    augmenter (Callable | None): applied to the notes of the mixture, after the augmenters of the corpora.
+    RETURNS (Callable[[Language], Iterator[Example]]): reader for a section ``[corpora.NAME]``.
+    RAISES: ConfigError (D616) if the names differ, or no weight is positive; InputError (D617) for an empty corpus, in
+        the first pass.
+    """
+    names = sorted(name for name, weight in weights.items() if weight > 0)
+    if corpora.keys() != weights.keys() or not names:
+        raise ConfigError(Errors.D616.format(corpora=", ".join(sorted(corpora)), weights=", ".join(sorted(weights))))
+    rng = Random(seed)
+    left: dict[str, list[Example]] = {name: [] for name in names}
+
+    def draw(nlp: Pipeline) -> Iterator[Example]:
+        for name in rng.choices(names, [weights[name] for name in names], k=n):
+            if not left[name]:
+                left[name] = list(corpora[name](nlp))
+                rng.shuffle(left[name])
+            if not left[name]:
+                raise InputError(Errors.D617.format(name=name))
+            yield left[name].pop()
+
+    def read(nlp: Pipeline) -> Iterator[Example]:
+        for example in draw(nlp) if len(names) > 1 else corpora[names[0]](nlp):
             yield from augmenter(nlp, example) if augmenter else (example,)
 
     return read
@@ -105,14 +152,15 @@ def make_noise_augmenter(share: float = 0.2, hands: list[str] | None = None, see
     """Create an augmenter that adds copies of notes with typing or scanning errors.
 
     share (float): probability that a note is followed by such a copy.
-    hands (list[str] | None): types of noise, keys of `noise.HANDS`; None for all. A copy has one or two of them.
+    hands (list[str] | None): types of noise, keys of `noise.HANDS` and `noise.DAMAGE`; None for those of `HANDS`. A
+        copy has one or two of them.
     seed (int): seed of the random generator.
     RETURNS (Callable): for the setting "augmenter" of a corpus reader.
     RAISES: ConfigError (D612) for an unknown type of noise, or an empty list.
     """
     chosen = sorted(HANDS if hands is None else set(hands))
-    if not chosen or not set(chosen) <= HANDS.keys():
-        raise ConfigError(Errors.D612.format(known=", ".join(sorted(HANDS))))
+    if not chosen or not set(chosen) <= HANDS.keys() | DAMAGE.keys():
+        raise ConfigError(Errors.D612.format(known=", ".join(sorted(HANDS | DAMAGE))))
     return _make_augmenter(lambda note, rng: add_noise(note, rng, chosen), share, seed)
 
 

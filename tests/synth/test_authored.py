@@ -199,3 +199,10 @@ def test_the_reader_fills_the_notes_anew_in_each_pass(tmp_path):
     assert [e.reference.text for e in fixed(nlp)] == [e.reference.text for e in fixed(nlp)] == first
     (example,) = make(str(path))(nlp)
     assert ("68 y", "AGE") in [(ent.text, ent.label_) for ent in example.reference.ents]
+
+
+def test_the_reader_reduces_labels_to_the_distinctions_of_a_scheme(tmp_path):
+    path = write(tmp_path, HEADER + PERSONS + NOTE + "Seen in [Whitby](CITY).\n")
+    make = registry.readers.get("spacy_deid.authored_corpus.v1")
+    (example,) = make(str(path), distinguish="meddocan")(spacy.blank("en"))
+    assert ("Whitby", "TERRITORY") in [(ent.text, ent.label_) for ent in example.reference.ents]

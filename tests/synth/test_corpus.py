@@ -12,7 +12,7 @@ from spacy_deid.synth import SPLITS, load_language, make_corpus, read_table
 from spacy_deid.synth.carriers import read_carriers
 from spacy_deid.synth.corpus import render_template
 from spacy_deid.synth.language import COMMON, is_reserved
-from spacy_deid.synth.noise import HANDS, add_noise
+from spacy_deid.synth.noise import DAMAGE, HANDS, add_noise
 
 CARRIERS = [
     (
@@ -143,10 +143,10 @@ def test_names_have_their_case_and_accents(lang, part, names):
     assert set(names) <= set(read_table(lang, part).names)
 
 
-@pytest.mark.parametrize("hand", sorted(HANDS))
+@pytest.mark.parametrize("hand", sorted(HANDS | DAMAGE))
 def test_a_hand_keeps_every_entity(hand):
     for seed, note in enumerate(make_corpus("es", 25, 11, noise=0.0)):
-        typed = HANDS[hand](note, Random(seed))
+        typed = (HANDS | DAMAGE)[hand](note, Random(seed))
         assert len(typed.entities) >= len(note.entities) - 1
         assert [e.label for e in typed.entities][:1] == [e.label for e in note.entities][:1]
 

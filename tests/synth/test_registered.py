@@ -147,3 +147,61 @@ def test_the_injecting_augmenter_keeps_what_the_note_held(split):
 def test_the_injecting_augmenter_knows_its_languages():
     with pytest.raises(ConfigError, match="no templates for language 'qq'"):
         registry.augmenters.get("spacy_deid.inject.v1")(lang="qq")
+
+
+def reader_of(*texts):
+    """A corpus reader that records how often it was read."""
+
+    def read(nlp):
+        read.passes += 1
+        for text in texts:
+            yield spacy.training.Example(nlp.make_doc(text), nlp.make_doc(text))
+
+    read.passes = 0
+    return read
+
+
+def mix(corpora, weights, n=1000, **settings):
+    return registry.readers.get("spacy_deid.mixed_corpus.v1")(corpora, weights, n, **settings)
+
+
+def test_a_mixture_has_the_corpora_by_weight_and_all_of_their_notes():
+    corpora = {"large": reader_of(*(f"large {i}" for i in range(400))), "small": reader_of("small 0", "small 1")}
+    read = mix(corpora, {"large": 1.0, "small": 3.0})
+    nlp = spacy.blank("en")
+    first = [example.reference.text for example in read(nlp)]
+    assert len(first) == 1000
+    assert 0.7 < sum(text.startswith("small") for text in first) / 1000 < 0.8
+    second = [example.reference.text for example in read(nlp)]
+    assert len({text for text in first + second if text.startswith("large")}) == 400
+    assert corpora["large"].passes == 2
+    again = mix(
+        {"large": reader_of(*(f"large {i}" for i in range(400))), "small": reader_of("small 0", "small 1")},
+        {"large": 1.0, "small": 3.0},
+    )
+    assert [example.reference.text for example in again(nlp)] == first
+
+
+def test_a_mixture_with_one_weight_is_that_corpus():
+    corpora = {"notes": reader_of("a", "b"), "authored": reader_of("c")}
+    read = mix(corpora, {"notes": 1.0, "authored": 0.0})
+    assert [example.reference.text for example in read(spacy.blank("en"))] == ["a", "b"]
+    assert corpora["authored"].passes == 0
+
+
+def test_a_mixture_hands_its_notes_to_an_augmenter():
+    noise = registry.augmenters.get("spacy_deid.noise.v1")(share=1.0, hands=["capitals"])
+    read = mix({"a": reader_of("one"), "b": reader_of("two")}, {"a": 1, "b": 1}, 10, augmenter=noise)
+    texts = [example.reference.text for example in read(spacy.blank("en"))]
+    assert texts[1::2] == [text.upper() for text in texts[::2]]
+
+
+@pytest.mark.parametrize("weights", [{"a": 1.0}, {"a": 0.0, "b": 0.0}, {"a": 1.0, "c": 1.0}])
+def test_weights_that_do_not_fit_the_corpora_are_refused(weights):
+    with pytest.raises(ConfigError, match="positive weight"):
+        mix({"a": reader_of("one"), "b": reader_of("two")}, weights)
+
+
+def test_an_empty_corpus_of_a_mixture_is_refused():
+    with pytest.raises(InputError, match="'b'"):
+        list(mix({"a": reader_of("one"), "b": reader_of()}, {"a": 1, "b": 1})(spacy.blank("en")))

@@ -68,7 +68,8 @@ class Label:
 _ROWS = (
     # name, HIPAA, MEDDOCAN, i2b2-2014, CoNLL-2003, TAB, description
     ("PATIENT", "A", "NOMBRE_SUJETO_ASISTENCIA", "PATIENT", "PER", "PERSON", "name or initials of the patient"),
-    ("RELATIVE", "A", "FAMILIARES_SUJETO_ASISTENCIA", "PATIENT", "PER", "PERSON", "relative: name, kinship, age"),
+    ("RELATIVE", "A", "FAMILIARES_SUJETO_ASISTENCIA", "PATIENT", "PER", "PERSON", "name of a relative or partner"),
+    ("KINSHIP", "", "FAMILIARES_SUJETO_ASISTENCIA", "OTHER", "MISC", "DEM", "word of kinship: mother, son"),
     ("CLINICIAN", "", "NOMBRE_PERSONAL_SANITARIO", "DOCTOR", "PER", "PERSON", "name of a health professional"),
     ("PERSON", "A", "NOMBRE_SUJETO_ASISTENCIA", "PATIENT", "PER", "PERSON", "name of a person of unknown role"),
     ("USERNAME", "R", "OTRO_NUMERO_IDENTIF", "USERNAME", "MISC", "CODE", "log-in or user id"),
@@ -117,6 +118,7 @@ _GRASCCO = {
     "PERSON": "NAME_OTHER",
     "USERNAME": "NAME_USERNAME",
     "AGE": "AGE",
+    "KINSHIP": "OTHER",
     "SEX": "OTHER",
     "PROFESSION": "PROFESSION",
     "OTHER": "OTHER",

@@ -3,10 +3,13 @@
 An augmenter yields each example unchanged, sometimes followed by a changed copy.
 """
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from spacy.language import Language as Pipeline
 from spacy.training import Example
@@ -16,6 +19,7 @@ from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, Entity
 from ..evaluation.documents import reduce_labels
 from ..evaluation.formats import align_entities, make_docs
+from ..lang import get_language
 from .authored import read_authored
 from .carriers import make_rule_labeller, read_carriers
 from .corpus import carry, check_injection, make_authored_corpus, make_corpus
@@ -24,6 +28,7 @@ from .noise import DAMAGE, HANDS, add_noise
 
 Augmenter = Callable[[Pipeline, Example], Iterator[Example]]
 Reader = Callable[[Pipeline], Iterator[Example]]
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 @registry.readers("spacy_deid.synth_corpus.v1")
@@ -77,6 +82,7 @@ def make_authored_reader(
     seed: int = 1,
     scheme: str = "canonical",
     distinguish: str = "canonical",
+    describing: str | None = None,
     augmenter: Augmenter | None = None,
 ) -> Reader:
     """Create a corpus reader of authored notes (written by hand with marked identifiers).
@@ -88,6 +94,8 @@ def make_authored_reader(
     scheme (str): label scheme of the examples.
     distinguish (str): scheme whose distinctions the labels keep. With "meddocan", which has one label for all places,
         towns and postal codes become TERRITORY, as in a corpus converted from it.
+    describing (str | None): language whose words of kinship and sex are labelled too, as in MEDDOCAN. The protocol of
+        the authored corpus does not mark them, because they identify nobody. None to label none.
     augmenter (Callable | None): as that of ``spacy.Corpus.v1``.
     RETURNS (Callable[[Language], Iterator[Example]]): reader for a section ``[corpora.NAME]``, with the tokenizer
         of the pipeline.
@@ -98,16 +106,36 @@ def make_authored_reader(
     def read(nlp: Pipeline) -> Iterator[Example]:
         turn = next(passes) if fill else 0
         for note in make_authored_corpus(read_authored(Path(path)), seed, turn):
-            (doc,), _ = make_docs([reduce_labels(note, distinguish)], nlp.make_doc, scheme=scheme)
+            note = reduce_labels(note, distinguish)
+            note = mark_describing(note, describing) if describing else note
+            (doc,), _ = make_docs([note], nlp.make_doc, scheme=scheme)
             example = Example(nlp.make_doc(note.text), doc)
             yield from augmenter(nlp, example) if augmenter else (example,)
 
     return read
 
 
+def mark_describing(note: AnnotatedText, lang: str) -> AnnotatedText:
+    """Label the words of kinship and sex in a note ("madre", "varón") KINSHIP and SEX, outside of its entities.
+
+    note (AnnotatedText): the note.
+    lang (str): language of the words, those of ``describing`` in its note_words.toml.
+    RETURNS (AnnotatedText): the note with more entities.
+    """
+    known = get_language(lang).read_toml("note_words.toml").get("describing", {})
+    labels = {word: label for label, words in known.items() for word in words}
+    inside = {i for entity in note.entities for i in range(entity.start, entity.end)}
+    more = [
+        Entity(match.start(), match.end(), labels[match.group().lower()])
+        for match in _WORD.finditer(note.text)
+        if match.group().lower() in labels and match.start() not in inside
+    ]
+    return replace(note, entities=(*note.entities, *more))
+
+
 @registry.readers("spacy_deid.mixed_corpus.v1")
 def make_mixed_reader(
-    corpora: dict[str, Reader], weights: dict[str, float], n: int, seed: int = 1, augmenter: Augmenter | None = None
+    corpora: dict[str, Any], weights: dict[str, float], n: int, seed: int = 1, augmenter: Augmenter | None = None
 ) -> Reader:
     """Create a corpus reader that mixes other corpora, so that a large corpus does not outweigh a small one.
 

@@ -12,12 +12,11 @@ import lzma
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import srsly
 from spacy.language import Language
-from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import (
@@ -43,6 +42,9 @@ from thinc.util import convert_recursive, is_xp_array
 from ..errors import ConfigError, Errors
 from .features import FEATURES, NoteFeatures, dense_tokens
 from .lexicon import Lexicon
+
+if TYPE_CHECKING:
+    from ..pipeline.ner import DeidNER
 
 DEFAULT_ROWS: Mapping[str, int] = {
     "lower": 6000,
@@ -310,19 +312,33 @@ def weights_to_bytes(model: Model[Any, Any], *, compress: bool = False) -> bytes
     return lzma.compress(data) if compress else data
 
 
-def weights_from_bytes(model: Model[Any, Any], data: bytes) -> None:
+def weights_from_bytes(model: Model[Any, Any], data: bytes, n_tags: int | None = None) -> None:
     """Load weights in half or single precision, compressed or not, into a model of the same structure.
 
     model (Model): the model, changed in place; its parameters are float32 again.
     data (bytes): output of `weights_to_bytes` or `Model.to_bytes`.
+    n_tags (Optional[int]): number of tags that the model has afterwards, at least that of the saved model; the
+        weights of further tags are zero. None for the tags of the saved model.
     RAISES: ValueError from thinc if the structure differs.
     """
     message = srsly.msgpack_loads(lzma.decompress(data) if data.startswith(_COMPRESSED) else data)
+    if n_tags is not None:
+        _add_tags(message, n_tags)
     message["params"] = convert_recursive(
         is_xp_array, lambda array: _to(model, array, "float16", "float32"), message["params"]
     )
     _decode_attributes(model, message["attrs"])
     model.from_dict(message)
+
+
+def _add_tags(message: dict[str, Any], n_tags: int) -> None:
+    """Pad the weights of a saved model with rows of zeros, one for each further tag."""
+    saved = message["nodes"][0]["dims"]["nO"]
+    for node, params in zip(message["nodes"], message["params"], strict=True):
+        if node["dims"].get("nO") == saved:
+            node["dims"]["nO"] = n_tags
+            for name, array in params.items():
+                params[name] = np.pad(array, [(0, n_tags - saved)] + [(0, 0)] * (array.ndim - 1))
 
 
 def _decode_attributes(model: Model[Any, Any], saved: list[dict[str, bytes]]) -> None:
@@ -354,6 +370,8 @@ def _to(model: Model[Any, Any], array: Any, old: str, new: str) -> Any:
 def make_load_weights(path: str | None = None, name: str = "deid_ner") -> Callable[[Language], Language]:
     """Make a callback that loads the labels and weights of a trained classifier before training.
 
+    Labels of the training data that the classifier does not have are added to it.
+
     path (Optional[str]): folder of a pipeline that was trained with the same network settings; None to train from
         scratch.
     name (str): name of the component in both pipelines.
@@ -366,7 +384,9 @@ def make_load_weights(path: str | None = None, name: str = "deid_ner") -> Callab
         if folder is not None:
             if not folder.is_dir():
                 raise ConfigError(Errors.D213.format(path=path, name=name))
-            cast(TrainablePipe, nlp.get_pipe(name)).from_disk(folder, exclude=["vocab"])
+            block = nlp.config.interpolate()["components"][name]["model"]
+            model = registry.resolve({"model": block})["model"]  # thinc does not change the size of an initialized one
+            cast("DeidNER", nlp.get_pipe(name)).continue_from(folder, model)
         return nlp
 
     return start

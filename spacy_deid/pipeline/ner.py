@@ -413,6 +413,22 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.predictor = None
         return self
 
+    def continue_from(self, path: str | Path, model: Model[list[Doc], Scores]) -> "DeidNER":
+        """Load a trained component into this one after its initialization, to continue its training.
+
+        path (Union[str, Path]): folder of a component with the same network settings. Labels of this component that
+            it does not have are added after its own, with weights of zero in the output layers.
+        model (Model): an uninitialized model with these settings, which replaces that of this component.
+        RETURNS (DeidNER): this component.
+        """
+        found = self.labels
+        super().from_disk(path, exclude=["vocab", "model"])
+        self.cfg["labels"] += [label for label in found if label not in self.cfg["labels"]]
+        self.model = model
+        weights_from_bytes(model, (Path(path) / "model").read_bytes(), crf.n_tags(len(self.labels)))
+        self.predictor = None
+        return self
+
 
 def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:
     """Copy scores to main memory, wherever the model runs."""

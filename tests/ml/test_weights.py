@@ -69,3 +69,30 @@ def test_labels_and_weights_are_those_of_the_trained_one(tmp_path):
     text = "Nombre: Aurelio Bustarviejo."
     scores = [one.model.predict([pipeline.make_doc(text)])[0] for pipeline, one in ((trained, ner), (nlp, again))]
     assert scores[0] == pytest.approx(scores[1], abs=0.01)
+
+
+def initialized(*labels):
+    nlp = spacy.blank("es")
+    ner = nlp.add_pipe("deid_ner")
+    for label in labels:
+        ner.add_label(label)
+    nlp.initialize()
+    return nlp
+
+
+def test_labels_that_the_trained_one_does_not_have_are_added(tmp_path):
+    trained = initialized("PATIENT", "DATE")
+    trained.to_disk(tmp_path)
+    nlp = make_load_weights(str(tmp_path))(initialized("AGE", "DATE"))
+    ner, old = nlp.get_pipe("deid_ner"), trained.get_pipe("deid_ner")
+    assert ner.labels == ("PATIENT", "DATE", "AGE")
+    text = "Nombre: Aurelio Bustarviejo."
+    scores = ner.model.predict([nlp.make_doc(text)])[0]
+    assert scores.shape[-1] == 13
+    before = old.model.predict([trained.make_doc(text)])[0]
+    assert scores[..., :9] == pytest.approx(before, abs=0.01)
+    assert not scores[..., 9:].any()
+    example = spacy.training.Example.from_dict(nlp.make_doc(text), {"entities": [(8, 27, "AGE")]})
+    nlp.update([example], sgd=nlp.resume_training())
+    nlp.to_disk(tmp_path / "again")
+    assert spacy.load(tmp_path / "again").get_pipe("deid_ner").labels == ner.labels

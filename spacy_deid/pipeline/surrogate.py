@@ -227,11 +227,20 @@ class Surrogate:
         """Return for each entity the reason to replace it although the policy keeps its label; "" if there is none.
 
         If detectors disagree, one label wins in ``doc.ents``. If the policy keeps that label, the other one still
-        counts: a span that may be a name is not released because it may also be a town.
+        counts: a span that may be a name is not released because it may also be a town. A mention of sex or kinship
+        is kept only if its words are listed, so a name with the wrong label is not released either.
         """
         if self.policy.replaces_all and self._surrogates is None:
             return [""] * len(doc.ents)
-        from ..surrogates.mention import DISPUTED, PERSONS, Detection, find_doubts
+        from ..surrogates.mention import (
+            DESCRIBING,
+            DISPUTED,
+            PERSONS,
+            UNLISTED,
+            Detection,
+            find_doubts,
+            is_listed,
+        )
 
         sources = doc.spans[MERGED].attrs["sources"]
         disputed: dict[int, set[str]] = {}  # token → labels that are replaced
@@ -242,6 +251,9 @@ class Surrogate:
             DISPUTED if any(disputed.get(i, set()) - {ent.label_} for i in range(ent.start, ent.end)) else ""
             for ent in doc.ents
         ]
+        for i, ent in enumerate(doc.ents):
+            if ent.label_ in DESCRIBING and not self._replaces(ent.label_) and not is_listed(ent.text, ent.label_):
+                doubts[i] = doubts[i] or UNLISTED
         kept = [i for i, ent in enumerate(doc.ents) if ent.label_ in PERSONS and not self._replaces(ent.label_)]
         if not kept:
             return doubts

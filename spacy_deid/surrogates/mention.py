@@ -31,6 +31,9 @@ DISPUTED = "disputed"
 UNSURE = "unsure"
 """Doubt: a word of the name was found by only one detector, without a validated detection, or with too low scores."""
 OTHERWISE = "called otherwise"
+# a word labelled as one of sex or kinship that is in no list of such words
+UNLISTED = "not a listed word"
+DESCRIBING = frozenset({"SEX", "KINSHIP"})
 """Doubt: the same person has another label in the note or in the patient's record."""
 
 _WORD = re.compile(r"\w+")
@@ -278,3 +281,15 @@ def _find_fuller_names(names: Sequence[frozenset[str]]) -> list[set[int]]:
         for key in name | {word[:1] for word in name}:
             having[key].add(i)
     return [set.intersection(*sorted((having[word] for word in name), key=len)) for name in names]
+
+
+def is_listed(text: str, label: str) -> bool:
+    """Return whether a mention consists of words that describe a person and identify nobody, such as "hermano mayor".
+
+    text (str): the mention.
+    label (str): SEX or KINSHIP, the table of ``describing`` in the note_words.toml of the languages.
+    RETURNS (bool): True if all its words are in the lists of any language, and one of them says the sex or kinship.
+    """
+    words = {word.lower() for word in _WORD.findall(text)}
+    known = set(shared_words("note_words.toml", "describing", label))
+    return bool(words & known) and words <= known.union(shared_words("note_words.toml", "describing", "beside"))

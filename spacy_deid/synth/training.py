@@ -123,7 +123,7 @@ def mark_describing(note: AnnotatedText, lang: str) -> AnnotatedText:
     RETURNS (AnnotatedText): the note with more entities.
     """
     known = get_language(lang).read_toml("note_words.toml").get("describing", {})
-    labels = {word: label for label, words in known.items() for word in words}
+    labels = {word: label for label in ("KINSHIP", "SEX") for word in known.get(label, ()) if len(word) > 1}
     inside = {i for entity in note.entities for i in range(entity.start, entity.end)}
     more = [
         Entity(match.start(), match.end(), labels[match.group().lower()])

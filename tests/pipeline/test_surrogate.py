@@ -56,13 +56,13 @@ def released(text=NOTE, **config):
 @pytest.mark.parametrize(
     ("style", "expected"),
     [
-        ("tag", "[PATIENT], [SEX] de [AGE], ingresa el [DATE]. Sra. [PATIENT]: dieta. Dr. [CLINICIAN]."),
+        ("tag", "[PATIENT], mujer de [AGE], ingresa el [DATE]. Sra. [PATIENT]: dieta. Dr. [CLINICIAN]."),
         (
             "numbered",
-            "[PATIENT_1], [SEX_1] de [AGE_1], ingresa el [DATE_1]. Sra. [PATIENT_1]: dieta. Dr. [CLINICIAN_1].",
+            "[PATIENT_1], mujer de [AGE_1], ingresa el [DATE_1]. Sra. [PATIENT_1]: dieta. Dr. [CLINICIAN_1].",
         ),
-        ("mask", "*****************, ***** de *******, ingresa el **********. Sra. ********: dieta. Dr. ********."),
-        ("remove", ",  de , ingresa el . Sra. : dieta. Dr. ."),
+        ("mask", "*****************, mujer de *******, ingresa el **********. Sra. ********: dieta. Dr. ********."),
+        ("remove", ", mujer de , ingresa el . Sra. : dieta. Dr. ."),
     ],
 )
 def test_a_style_writes_what_stands_in_place(style, expected):
@@ -117,7 +117,7 @@ def test_a_style_that_forgets_a_span_is_refused():
         ("vive en Navarra", "[STATE]", "Navarra", "Navarra"),
         ("vive en España", "[COUNTRY]", "España", "España"),
         ("vive en 28035", "[ZIP]", "[ZIP]", "28035"),
-        ("es mujer", "[SEX]", "mujer", "mujer"),
+        ("es mujer", "mujer", "mujer", "mujer"),
         ("es albañil", "[PROFESSION]", "albañil", "albañil"),
         ("llama al 600 123 456", "[PHONE]", "[PHONE]", "[PHONE]"),
         ("atiende Luis Mas", "[CLINICIAN]", "[CLINICIAN]", "[CLINICIAN]"),
@@ -204,13 +204,32 @@ def test_entities_that_another_component_took_away_are_missed():
         doc._.deid_text  # noqa: B018
 
 
+@pytest.mark.parametrize("policy", ["strict", "safe_harbor", "limited_data_set"])
+@pytest.mark.parametrize(
+    ("mention", "label", "text"),
+    [
+        ("hermana mayor", "KINSHIP", "hermana mayor"),
+        ("Varón", "SEX", "Varón"),
+        (f"hermana {CANARY}", "KINSHIP", "[KINSHIP]"),
+        (CANARY, "SEX", "[SEX]"),
+        ("mayor", "KINSHIP", "[KINSHIP]"),
+        ("H 7", "SEX", "[SEX]"),
+    ],
+)
+def test_only_listed_words_of_sex_and_kinship_are_kept(policy, mention, label, text):
+    nlp = make(policy=policy)
+    doc = nlp.make_doc(f"Consta {mention}.")
+    write_evidence(doc, "deid/ruler", [Evidence(7, 7 + len(mention), label, "deid_ruler")])
+    assert nlp.get_pipe("deid_surrogate")(nlp.get_pipe("deid_merge")(doc))._.deid_text == f"Consta {text}."
+
+
 def test_entities_that_were_recovered_are_let_go():
     nlp = make()
     doc = nlp.get_pipe("deid_merge")(nlp.get_pipe("deid_ruler")(nlp.make_doc(NOTE)))
     patient = doc.ents[0]
     write_evidence(doc, RECOVERED, [Evidence(patient.start_char, patient.end_char, patient.label_, "deid_recovery")])
     doc.ents = doc.ents[1:]
-    assert nlp.get_pipe("deid_surrogate")(doc)._.deid_text.startswith(f"Ana {CANARY} Ruiz, [SEX]")
+    assert nlp.get_pipe("deid_surrogate")(doc)._.deid_text.startswith(f"Ana {CANARY} Ruiz, mujer")
 
 
 def test_entities_that_another_component_added_are_replaced():

@@ -12,7 +12,7 @@ import lzma
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import srsly
@@ -42,9 +42,6 @@ from thinc.util import convert_recursive, is_xp_array
 from ..errors import ConfigError, Errors
 from .features import FEATURES, NoteFeatures, dense_tokens
 from .lexicon import Lexicon
-
-if TYPE_CHECKING:
-    from ..pipeline.ner import DeidNER
 
 DEFAULT_ROWS: Mapping[str, int] = {
     "lower": 6000,
@@ -386,7 +383,7 @@ def make_load_weights(path: str | None = None, name: str = "deid_ner") -> Callab
                 raise ConfigError(Errors.D213.format(path=path, name=name))
             block = nlp.config.interpolate()["components"][name]["model"]
             model = registry.resolve({"model": block})["model"]  # thinc does not change the size of an initialized one
-            cast("DeidNER", nlp.get_pipe(name)).continue_from(folder, model)
+            cast(Any, nlp.get_pipe(name)).continue_from(folder, model)
         return nlp
 
     return start

@@ -56,7 +56,7 @@ class _Span(NamedTuple):
 
 
 class TagFlags(NamedTuple):
-    """Boolean properties of k terms, computed from their tags once for fast selection.
+    """Two boolean properties of each of k terms, computed from their tags once, so that terms can be selected fast.
 
     conditional (NDArray): whether any tag of the term has a condition. Shape (k,), bool.
     of_persons (NDArray): whether all tags of the term have labels of persons, such as PATIENT. Shape (k,), bool.
@@ -67,17 +67,17 @@ class TagFlags(NamedTuple):
 
     @classmethod
     def of(cls, tags: Sequence[tuple[Tag, ...]]) -> "TagFlags":
-        """Compute the properties of terms.
+        """Compute the properties of terms from their tags.
 
-        tags (Sequence): the tags of each of the k terms.
-        RETURNS (TagFlags): arrays of shape (k,).
+        tags (Sequence): for each of the k terms its tags.
+        RETURNS (TagFlags): the properties, in arrays of shape (k,).
         """
         conditional = [any(tag.condition for tag in several) for several in tags]
         persons = [all(tag.label in _PERSONS for tag in several) for several in tags]
         return cls(np.array(conditional, dtype=bool), np.array(persons, dtype=bool))
 
     def take(self, places: NDArray[np.integer[Any]]) -> "TagFlags":
-        """Return the properties of some of the terms.
+        """Select the properties of some of the terms.
 
         places (NDArray): the indices of these terms. Shape (m,).
         RETURNS (TagFlags): the properties, in arrays of shape (m,).

@@ -1,9 +1,9 @@
 """Store the millions of terms of an institution in a memory-mapped file, and find them in texts.
 
 The terms form a trie whose edges are words: "ana maria ruiz" is a child of "ana maria", which is a child of "ana". A
-node is stored as the 64-bit hash of the text that leads to it, with the tags (label, rule and condition) of the term
-that ends there. The hashes are sorted in a file. An index gives the position of the first hash for each combination
-of leading bits, and a table with one byte per hash of a first word, which fits into the processor's cache, rejects
+node is stored as the 64-bit hash of the words on the path to it, with the tags (label, rule and condition) of the term
+that consists of these words. The hashes are sorted in a file. An index contains, for each combination of leading bits,
+the position of the first hash. A table of the hashes of first words, which fits into the processor's cache, rejects
 most words of a note.
 
 A note is searched for all its words at once: first for words that can start a term, of which there are few, then for
@@ -46,12 +46,12 @@ _POWERS: dict[int, Hashes] = {}
 
 
 class WordHashes:
-    """Finds the word boundaries of a normalised text and computes the hash of any stretch of it.
+    """The word boundaries of a normalised text, and the hashes of any stretches of it.
 
     codes (NDArray): code points of the text. Shape (n,), uint32.
-    edges (NDArray): whether a word may start or end before each character and at the end of the text, see
+    edges (NDArray): whether a word can start or end before each character and at the end of the text, see
         `Normalised.edges`; None to use the hard edges. Shape (n + 1,), bool.
-    starts (NDArray): offsets at which a term may start, ascending.
+    starts (NDArray): offsets at which a term can start, ascending.
     ends (NDArray): exclusive end offsets of words, ascending.
     hard (NDArray): for each end, whether it is a hard edge, which does not depend on capitals. "McDonald" has a soft
         edge after "Mc" that "MCDONALD" does not have. Terms are split at hard edges only.
@@ -67,7 +67,7 @@ class WordHashes:
         self._inverse = _powers(_INVERSE, len(codes) + 1)
 
     def hash(self, starts: Integers, ends: Integers) -> Hashes:
-        """Compute the hashes of k stretches of the text.
+        """Compute the hashes of k stretches of the text, by which terms are looked up.
 
         starts, ends (NDArray): offsets of the stretches, end exclusive. Shape (k,).
         RETURNS (NDArray): the hashes. Shape (k,), uint64.
@@ -161,7 +161,7 @@ class InstitutionWriter:
         self.terms = 0
 
     def add(self, term: str, number: int) -> None:
-        """Add a term.
+        """Add a term of the institution to the dictionary.
 
         term (str): the normal form of the term.
         number (int): the number of its tag in `tags`, from 1. A term can be added with several tags.
@@ -319,7 +319,7 @@ class Institution:
         return len(self._keys)
 
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
-        """Find the terms of a text. A match inside another match is dropped; matches may overlap.
+        """Find the terms in a text. A match inside another match is dropped; matches can overlap.
 
         text (str): the original text.
         folded (Normalised): the same text, normalised; None to compute it.

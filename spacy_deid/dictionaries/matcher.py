@@ -54,7 +54,7 @@ class Match(NamedTuple):
 class TermMatcher:
     """Finds the terms of one or more lists in texts. It can be serialized and pickled.
 
-    lists (dict[str, str]): for the name of each list, a SHA-256 digest of its content.
+    lists (dict[str, str]): name of a list → SHA-256 digest of its content.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class TermMatcher:
         self.lists |= digests
 
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
-        """Find the terms of a text. A match inside another match is dropped; matches may overlap.
+        """Find the terms in a text. A match inside another match is dropped; matches can overlap.
 
         text (str): the original text.
         folded (Normalised): the same text, normalised; None to compute it.
@@ -175,9 +175,9 @@ class TermMatcher:
         return (self._joined[place >> _BITS : (place >> _BITS) + (place & _LENGTH)] for place in places)
 
     def to_bytes(self) -> bytes:
-        """Serialize the terms. The result does not depend on the order in which the lists were added.
+        """Serialize the matcher. The result does not depend on the order in which the lists were added.
 
-        RETURNS (bytes): msgpack of the lists, tags and terms.
+        RETURNS (bytes): msgpack of the names of the lists, the terms, and their labels and rules.
         """
         message = {
             "version": _VERSION,
@@ -191,7 +191,7 @@ class TermMatcher:
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "terms") -> "TermMatcher":
-        """Deserialize the terms.
+        """Create a matcher from serialized terms.
 
         data (bytes): the result of `to_bytes`.
         name (str): name of the data in error messages.

@@ -50,7 +50,7 @@ class Normalised:
     text (str): the normalised text.
     origin (NDArray): for each normalised character the offset of its original character; the last item is the length
         of the original. Shape (n + 1,).
-    edges (NDArray): whether a word may start or end before each normalised character, and at the end. Shape (n + 1,),
+    edges (NDArray): whether a word can start or end before each normalised character, and at the end. Shape (n + 1,),
         bool.
     classes (NDArray): for each character of the original whether it is a capital, another letter, a digit, a combining
         mark or anything else, as a number. Shape (length of the original,), uint8.

@@ -73,8 +73,8 @@ def read_row(data: bytes, count: int) -> Row:
 
 
 class Packed(NamedTuple):
-    """Terms serialized for writing to a row. The terms made from one value, such as a given name, are packed once and
-    shared by all patients who have the value.
+    """Terms of a patient, serialized to be written to the index. The terms made from one value, such as a given name,
+    are packed once and shared by all patients who have this value.
 
     text (str): the terms, each followed by a line break.
     numbers (bytes): the number of the tag of each term, 32 bits each.
@@ -89,10 +89,10 @@ class Packed(NamedTuple):
 
 
 def pack(ready: Iterable[TaggedTerm]) -> Packed:
-    """Serialize terms for `PatientWriter.add`. Repeated terms are dropped.
+    """Serialize terms of a patient, so that `PatientWriter.add` can write them. Repeated terms are dropped.
 
-    ready (Iterable[TaggedTerm]): normal forms with the numbers of their tags.
-    RETURNS (Packed): the packed terms.
+    ready (Iterable[TaggedTerm]): normal forms with the numbers of their tags (label, rule and condition).
+    RETURNS (Packed): the serialized terms.
     """
     kept = dict.fromkeys(ready)
     numbers = array("I", [number for _, number in kept])
@@ -100,16 +100,16 @@ def pack(ready: Iterable[TaggedTerm]) -> Packed:
 
 
 def unpack(packed: Packed) -> Iterator[TaggedTerm]:
-    """Convert packed terms back to pairs.
+    """Deserialize terms that `pack` serialized.
 
     packed (Packed): the result of `pack`.
-    RETURNS (Iterator[TaggedTerm]): terms with the numbers of their tags.
+    RETURNS (Iterator[TaggedTerm]): the normal forms with the numbers of their tags.
     """
     return zip(packed.text.split("\n")[:-1], array("I", packed.numbers), strict=True)
 
 
 class PatientPart(NamedTuple):
-    """Rows that another process wrote, to be appended to the index.
+    """A file of index rows that another process wrote, to be appended to the index with `PatientWriter.take`.
 
     path (Path): the file with the rows.
     hashes, offsets (bytes): the hash of the patient id and the offset in the file of each row, 64 bits each.
@@ -162,7 +162,10 @@ class PatientWriter:
         self.terms += terms
 
     def part(self) -> PatientPart:
-        """Close the file. RETURNS (PatientPart): the rows, which another writer can append with `take`."""
+        """Close the file and describe its rows.
+
+        RETURNS (PatientPart): the file and its rows, which another writer can append with `take`.
+        """
         self._file.close()
         return PatientPart(self._path, self._hashes.tobytes(), self._offsets.tobytes(), self.terms)
 
@@ -181,7 +184,10 @@ class PatientWriter:
         self.terms += part.terms
 
     def finish(self) -> int:
-        """Close the rows, and write the files with the hashes and offsets. RETURNS (int): the number of patients."""
+        """Close the file of rows, and write the files with the hashes of the ids and the offsets of the rows.
+
+        RETURNS (int): the number of distinct patients.
+        """
         self._file.close()
         hashes, offsets = np.array(self._hashes), np.array(self._offsets)
         order = np.argsort(hashes, kind="stable")
@@ -241,7 +247,7 @@ class PatientTerms:
         return f"PatientTerms({len(self)} terms)"
 
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
-        """Find the patient's terms in a text. A match inside another match is dropped; matches may overlap.
+        """Find the patient's terms in a text. A match inside another match is dropped; matches can overlap.
 
         text (str): the original text.
         folded (Normalised): the same text, normalised; None to compute it.

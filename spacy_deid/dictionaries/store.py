@@ -280,7 +280,7 @@ class StoreWriter:
 
     @property
     def has_old(self) -> bool:
-        """Whether there are existing dictionaries that this writer updates."""
+        """Whether this writer updates existing dictionaries, rather than writing new ones."""
         return self._old is not None
 
     def add_institution(self, entries: Iterable[LocalEntry]) -> None:
@@ -311,7 +311,7 @@ class StoreWriter:
     def share(self, tags: Iterable[Tag]) -> tuple[Path, list[Tag]]:
         """Prepare a build in which other processes write the patients, each to its own file; `take` adds these files.
 
-        tags (Iterable[Tag]): the tags that the processes may need.
+        tags (Iterable[Tag]): all tags (label, rule and condition) that these processes can need.
         RETURNS (tuple[Path, list[Tag]]): the folder for the files, and all tags in the order of their numbers, which
             begin at 1.
         """
@@ -320,7 +320,7 @@ class StoreWriter:
         return self._build, list(self._tags.known)
 
     def take(self, part: PatientPart, patient_ids: Iterable[str] = ()) -> None:
-        """Add the patients that another process wrote to its own file.
+        """Add patients that another process has written to a file of its own, after `share`.
 
         part (PatientPart): the rows in the file, which is removed.
         patient_ids (Iterable[str]): in an update, the ids of these patients. Their old terms are not copied.
@@ -379,7 +379,7 @@ class PatientChoice(NamedTuple):
 
 
 def select_patient_terms(store: LocalStore, value: Any) -> PatientChoice:
-    """Select the terms of the patient of a note.
+    """Look up the dictionary terms of the patient whom a note is about.
 
     store (LocalStore): the dictionaries.
     value (Any): the patient id of the note as text or number; None, NaN or "" if it has none.

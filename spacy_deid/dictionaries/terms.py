@@ -29,7 +29,7 @@ _ROWS_NAMED = 20
 
 
 class Entry(NamedTuple):
-    """A row of a term list that was checked.
+    """A term of a word list, with its label and rule, after it was checked.
 
     term (str): normal form of the term.
     label (str): canonical label of its matches.
@@ -107,7 +107,7 @@ def function_words() -> frozenset[str]:
 
 
 def _some(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the rows unchanged. RAISES: ConfigError (D152) at the end if there were none."""
+    """Yield the rows unchanged. RAISES: ConfigError (D152) if there are none."""
     row = 0
     for row, values in rows:
         yield row, values
@@ -239,7 +239,7 @@ class Tag(NamedTuple):
 class LocalEntry(NamedTuple):
     """A term of a dictionary that is made from an EHR: one way of writing a value of the EHR.
 
-    term (str): the value as it may be written in notes.
+    term (str): the value as it can be written in notes.
     label (str): canonical label.
     rule (str): the column that the value is from, as "table.column".
     condition (str): "" if the term always matches; "name" for a name that is also an ordinary word and matches only
@@ -257,7 +257,9 @@ class LocalEntry(NamedTuple):
 
 
 class Tags:
-    """Numbers the tags of a dictionary from 1, in order of first use. Terms are stored with these numbers.
+    """Assigns numbers to the tags (label, rule and condition) of a dictionary, with which its terms are stored.
+
+    Tags are numbered from 1, in the order of their first use.
 
     known (list[Tag]): the tags in the order of their numbers; new ones are appended.
     """
@@ -267,7 +269,7 @@ class Tags:
         self._numbers: dict[tuple[str, ...], int] = {tag: number for number, tag in enumerate(known, 1)}
 
     def number(self, entry: LocalEntry) -> int:
-        """Return the number of an entry's tag. A tag that is not known yet is added.
+        """Return the number of an entry's tag (its label, rule and condition). A new tag is added.
 
         entry (LocalEntry): an entry; its term is ignored.
         RETURNS (int): the number, from 1.

@@ -13,7 +13,7 @@ from .visible_text import VisibleText
 
 
 class File(NamedTuple):
-    """A file in memory.
+    """A file in memory: its content and its name.
 
     data (bytes): content of the file.
     name (str): name of the file. Its suffix says what kind of file it is; the name appears in error messages.
@@ -225,7 +225,7 @@ def _holds(stretches: Sequence[tuple[int, int]], at: int) -> bool:
 
 
 class TextPiece(NamedTuple):
-    """A part of the text that comes from one place of the file.
+    """A part of a document's text that comes from one place in the file, such as a table cell.
 
     start, end (int): character offsets in the text; never equal.
     place (Any): the origin, such as an XML element or a table cell. Only the format's module interprets it.

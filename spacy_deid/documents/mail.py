@@ -34,7 +34,7 @@ _LONGEST = 50_000  # characters of the headers of a part; parsing time grows fas
 
 
 class _Part(NamedTuple):
-    """A body or an attachment of a message, as it is read and copied.
+    """A body or an attachment of a message, which is redacted like a file of its own.
 
     document (Document): its content; plain text bodies have the format "txt".
     suffix (str): file name suffix of an attachment; "" for a body.

@@ -32,7 +32,7 @@ class TextNode(NamedTuple):
     field: str
 
     def get(self) -> str:
-        """Return the text."""
+        """Return the text; "" if there is none."""
         if self.field[0] == "@":
             return str(self.element.get(self.field[1:], ""))
         return str(getattr(self.element, self.field) or "")
@@ -82,7 +82,7 @@ def remove(element: Any) -> None:
 
 
 def unwrap(element: Any) -> None:
-    """Replace an element with its text and its children."""
+    """Remove an element but keep its text and its children in its place."""
     parent = element.getparent()
     if parent is None:
         return

@@ -1,4 +1,4 @@
-"""Read and write OpenDocument texts (.odt). The text of all parts is edited in place, so that formatting is kept.
+"""Read and write OpenDocument texts (.odt). The text of every part is edited in place, so that formatting is kept.
 
 A document is cleaned both when it is read and when it is written, so that the text is the same.
 """
@@ -169,7 +169,7 @@ class WhiteSpaceElement(NamedTuple):
     character: str
 
     def get(self) -> str:
-        """Return the white space."""
+        """Return the white space that the element stands for."""
         return self.character
 
     def set(self, text: str) -> None:

@@ -61,7 +61,7 @@ def make_document(
 
 
 def _add_picture_texts(pictures: Mapping[str, Document], text: PlacedText) -> None:
-    """Append the texts of pictures, each as a paragraph."""
+    """Append the texts of embedded pictures to a text, each as a paragraph whose place is the picture."""
     for key, document in pictures.items():
         text.gap("\n\n")
         text.add(document.text, EmbeddedPicture(key))

@@ -1,11 +1,11 @@
 """Build dictionaries from the tables of an electronic health record system, in one pass and in bounded memory.
 
-Rows of the institution are written to the store directly. Rows of patients are first grouped by patient, because the
-names, addresses and identifiers of a patient are spread over several tables. The new dictionaries replace the old ones
-only when they are complete, so an aborted build leaves the old ones in place.
+Entries from tables of the institution (staff, clinics) are written to the store directly. Rows of patient tables are
+first grouped by patient, because the names, addresses and identifiers of a patient are spread over several tables. The
+new dictionaries replace the old ones only when they are complete, so an aborted build leaves the old ones in place.
 
-Workers are spawned, not forked: the table readers have threads, which can deadlock a forked process. The number of
-partitions in memory is limited by the number of workers.
+Worker processes are spawned, not forked: the table readers have threads, which can deadlock a forked process. At most
+as many partitions of rows are in memory as there are workers.
 """
 
 from collections import deque
@@ -35,12 +35,12 @@ _BUILDERS: list[PatientBuilder] = []  # one item in a worker process
 
 
 def build_parts(plan: BuildPlan, scratch: RowPartitions, processes: int) -> Iterator[PartResult]:
-    """Build the patients of all partitions.
+    """Build the dictionary entries of all patients, one partition of rows after the other, in worker processes.
 
-    plan (BuildPlan): the settings.
-    scratch (RowPartitions): the rows.
-    processes (int): maximal number of worker processes; 1 builds in this process.
-    YIELDS (PartResult): the result of each partition, in order.
+    plan (BuildPlan): the settings of the build.
+    scratch (RowPartitions): the rows of the patient tables, partitioned by patient.
+    processes (int): maximal number of worker processes. With 1, or with few rows, no worker is started.
+    YIELDS (PartResult): the result of each partition, in the order of the partitions.
     RAISES: InputError (D188) if a worker process dies.
     """
     if processes < 2 or scratch.rows <= _FEW:
@@ -81,7 +81,7 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a build.
+    """Settings of a dictionary build.
 
     background (PhraseCounts | None): word counts of a background corpus; None for the counts shipped for each
         language.
@@ -107,17 +107,17 @@ def build_dictionary(
     settings: Settings | None = None,
     progress: Progress = lambda what, count: None,
 ) -> BuildReport:
-    """Build the dictionaries of an institution and its patients.
+    """Build the dictionaries of an institution and its patients from the tables of an EHR system.
 
-    mapping (EhrMapping): the content of the tables' columns.
-    folder (str or Path): folder of the dictionaries; existing ones are replaced at the end.
+    mapping (EhrMapping): the tables to read, and what each of their columns contains.
+    folder (str or Path): folder of the dictionaries. Existing dictionaries are replaced when the build is complete.
     report_path (str or Path): file for the report, readable only by its owner.
-    settings (Settings): the settings.
-    progress (Callable): called with a description and the number of rows or patients so far.
-    RETURNS (BuildReport): counts.
-    RAISES: ConfigError or InputError, see `read_rows` and `StoreWriter`; D181 for a repeated patient id, D183 for a
-        column
-        with values of another kind, D186 if no value could be used.
+    settings (Settings): the settings of the build; None for the defaults.
+    progress (Callable): called now and then with a description and the number of rows or patients so far.
+    RETURNS (BuildReport): the numbers of rows, values and entries, by table and column.
+    RAISES: ConfigError or InputError as `read_rows` and `StoreWriter`. InputError if a patient id is repeated in a
+        table that must not repeat it (D181), most values of a column are invalid for its kind (D183), or no value
+        could be used (D186).
     """
     settings = settings or Settings()
     folder, report_path = Path(folder).absolute(), Path(report_path)
@@ -154,14 +154,14 @@ def build_dictionary(
 
 
 def _ambiguity(lang: str, settings: Settings) -> Ambiguity:
-    """Load the word frequencies of a language."""
+    """Return the test for common words of a language, by the frequencies in the settings or those of the package."""
     if settings.background is not None:
         return Ambiguity(settings.background, settings.limit)
     return Ambiguity.of(lang, settings.limit)
 
 
 class _Build:
-    """The state of one build."""
+    """Reads the tables of one build: writes entries of the institution to the store, and partitions patients' rows."""
 
     def __init__(self, plan: BuildPlan, writer: StoreWriter, report: BuildReport, progress: Progress) -> None:
         self._plan = plan
@@ -171,7 +171,7 @@ class _Build:
         self._progress = progress
 
     def read(self, number: int, table: Table, scratch: RowPartitions) -> None:
-        """Read a table into the store or the partitions."""
+        """Read a table: write its entries to the store, or its rows to the partitions if it is a patient table."""
         read = self._read_patients(number, table, scratch) if table.patient_id else self._read_institution(table)
         done = 0
         for rows in read:
@@ -183,7 +183,7 @@ class _Build:
             self._report.check(table)
 
     def _read_institution(self, table: Table) -> Iterator[int]:
-        """Add a table of the institution. YIELDS (int): the number of rows of each batch."""
+        """Write the entries of an institution table to the store. YIELDS (int): the number of rows of each batch."""
         for batch in read_rows(table):
             for texts in _texts(table, batch.rows):
                 cells = list(self._clean(table, texts))
@@ -205,7 +205,7 @@ class _Build:
                     yield Cell(column, value)
 
     def _read_patients(self, number: int, table: Table, scratch: RowPartitions) -> Iterator[int]:
-        """Distribute the rows of a patient table. YIELDS (int): the number of rows of each batch."""
+        """Write the rows of a patient table to the partitions. YIELDS (int): the number of rows of each batch."""
         place = table.wanted.index(table.patient_id)
         probed = False
         for batch in read_rows(table):
@@ -221,7 +221,7 @@ class _Build:
             yield len(batch.rows)
 
     def add_patients(self, scratch: RowPartitions, processes: int) -> None:
-        """Build all patients and add them to the store. RAISES: InputError (D181, D183)."""
+        """Build the entries of all patients and write them to the store. RAISES: InputError (D181, D183)."""
         repeated: dict[str, tuple[int, int]] = {}
         done = 0
         for result in build_parts(self._plan, scratch, processes):

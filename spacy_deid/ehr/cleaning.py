@@ -1,7 +1,7 @@
-"""Clean the values of a patient record and skip placeholders: "UNKNOWN", "-", "0000000", 1900-01-01.
+"""Clean the values of a patient record, and skip invalid ones and placeholders: "UNKNOWN", "-", "0000000", 1900-01-01.
 
-A placeholder in a dictionary would redact every "unknown" and every "test" in every note. Skipped values are counted
-by reason; the reason never contains the value.
+A placeholder in a dictionary would redact every "unknown" and every "test" in every note. For a skipped value the
+reason is returned, which never contains the value.
 """
 
 import re
@@ -71,7 +71,7 @@ def as_text(value: Any) -> str:
 def clean(
     kind: str, value: str, lang: str, date_format: str = "", extra: Collection[str] = frozenset()
 ) -> tuple[str, str]:
-    """Clean a value, or give the reason why it is skipped.
+    """Clean a value of a patient record, or return the reason why it must be skipped.
 
     kind (str): kind of the value, one of `expansion.KINDS`.
     value (str): the text from `as_text`.
@@ -126,7 +126,7 @@ def _is_filler(plain: str, kind: str) -> bool:
 
 
 def read_date(value: str, lang: str, date_format: str = "") -> date | None:
-    """Parse a date.
+    """Parse a date of a patient record.
 
     value (str): the date as the record stores it.
     lang (str): ISO 639-1 code; decides whether an ambiguous date has the day or the month first.

@@ -1,5 +1,5 @@
-"""Turn the values of EHR rows into dictionary entries: expand them into spelling variants, label them, drop common
-words.
+"""Convert the values of EHR rows to dictionary entries: expand them into spelling variants, label the variants, and
+drop those that are common words.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _ROLES_OF_ALL = {"PATIENT": "PERSON", "RELATIVE": "PERSON"}  # labels in other p
 
 
 class Cell(NamedTuple):
-    """A cleaned value and its column."""
+    """A cleaned value of a patient record, and the column that it is from."""
 
     column: Column
     value: str
@@ -34,10 +34,12 @@ class Cell(NamedTuple):
 
 
 class EntryMaker:
-    """Makes dictionary entries and counts what is added to or dropped from the institution's dictionary.
+    """Makes dictionary entries from cleaned values, and counts those added to or dropped from the institution's
+    dictionary.
 
-    report (BuildReport): receives the counts.
-    ambiguity (Mapping[str, Ambiguity]): word frequencies by language, to tell names from common words.
+    report (BuildReport): the report whose counts are updated.
+    ambiguity (Mapping[str, Ambiguity]): language code → test by word frequencies of whether a name is also a common
+        word.
     """
 
     def __init__(self, report: BuildReport, ambiguity: Mapping[str, Ambiguity]) -> None:
@@ -50,16 +52,17 @@ class EntryMaker:
 
         form (Form): the variant.
         lang (str): ISO 639-1 code.
-        RETURNS (bool): True if the entry needs a condition.
+        RETURNS (bool): True if the entry needs the condition "name"; see `LocalEntry`.
         """
         return form.weak or self._ambiguity[lang].is_weak_name(form.basis or form.text)
 
     def combined(self, names: Sequence[Cell], lang: str) -> Sequence[Form]:
-        """Expand a person's name into the variants that need several of its parts.
+        """Expand a person's name into the variants that combine several of its parts, such as "Virtanen, Anna".
 
-        names (Sequence[Cell]): the parts of the name.
+        names (Sequence[Cell]): the parts of one person's name.
         lang (str): ISO 639-1 code.
-        RETURNS (Sequence[Form]): the variants; empty for a single part. Their rule is that of `surname_column`.
+        RETURNS (Sequence[Form]): the variants; empty for a single part. Their entries get the label and the rule of
+            the column that `surname_column` returns.
         """
         if len(names) < 2:
             return ()
@@ -70,11 +73,11 @@ class EntryMaker:
         return expand_person(person_parts(parts, lang), lang)
 
     def institution(self, table: Table, cells: Sequence[Cell]) -> Iterator[LocalEntry]:
-        """Make the entries of one row of an institution table. Values that were added before are skipped.
+        """Make the entries of one row of an institution table. Values that occurred in earlier rows are skipped.
 
         table (Table): the table.
-        cells (Sequence[Cell]): the cells of the row.
-        YIELDS (LocalEntry): the entries, without ambiguous ones.
+        cells (Sequence[Cell]): the cleaned values of the row.
+        YIELDS (LocalEntry): the entries, without those that are also common words.
         """
         persons: dict[str, list[Cell]] = {}
         for cell in cells:
@@ -89,12 +92,12 @@ class EntryMaker:
                 yield from self._sure(self._named(surname_column(names), self.combined(names, table.lang), table.lang))
 
     def of_all_patients(self, table: Table, cells: Sequence[Cell]) -> Iterator[LocalEntry]:
-        """Make entries for a patient's surnames, full names and streets that are looked for in the notes of all
-        patients.
+        """Make entries of the institution's dictionary from a patient's surnames, full names and streets, so that they
+        are found in the notes of all patients.
 
         table (Table): the table.
-        cells (Sequence[Cell]): the cells of the row.
-        YIELDS (LocalEntry): the entries, without ambiguous ones.
+        cells (Sequence[Cell]): the cleaned values of a row.
+        YIELDS (LocalEntry): the entries, without those that are also common words.
         """
         for column, value in cells:
             if column.kind in _OF_ALL and self._is_new(cell := Cell(column, value)):
@@ -139,9 +142,8 @@ class EntryMaker:
             yield LocalEntry(form.text, column.label, column.rule)
 
     def _is_new(self, *cells: Cell) -> bool:
-        """Whether values have not been seen before. The memory is limited, so that a value may be reported as new
-        again.
-        """
+        """Whether a combination of values occurs for the first time. The number of remembered combinations is limited,
+        so True can be returned again for an old one."""
         key = hash(tuple((cell.column.rule, cell.value) for cell in cells))
         if key in self._seen:
             return False
@@ -152,7 +154,7 @@ class EntryMaker:
 
 
 def surname_column(names: Sequence[Cell]) -> Column:
-    """Choose the column whose rule combined names get.
+    """Choose the column whose label and rule the entries get that combine several parts of a name.
 
     names (Sequence[Cell]): the parts of a person's name.
     RETURNS (Column): the column of the surname or full name, else the first column.
@@ -161,10 +163,12 @@ def surname_column(names: Sequence[Cell]) -> Column:
 
 
 def mark_surname(table: Table, cell: Cell) -> str:
-    """Insert the comma that `expand` expects ("Surname, Given") if the table has full names with the surname first.
+    """Insert a comma after the surname of a full name ("Virtanen, Anna"), by which `expand` recognizes this order.
+
+    This is done only for tables whose full names begin with the surname.
 
     table (Table): the table.
-    cell (Cell): the value.
+    cell (Cell): the value and its column.
     RETURNS (str): the value with a comma, or unchanged if it needs none.
     """
     value = cell.value

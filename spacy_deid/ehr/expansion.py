@@ -1,8 +1,8 @@
-"""Expand the values of a patient record into all the ways in which they are written.
+"""Expand the values of a patient record into the ways in which notes write them, called variants.
 
-Case, accents, hyphens and the width of spaces are handled by the store, which compares normal forms. What remains is
-the order of names, initials, the parts of double names, particles, nicknames, inflection, joined words, characters
-that a scanner misreads, and the formats of dates, phone numbers and identifiers (`value_formats`).
+Differences of case, accents, hyphens and spaces need no variants, because the store compares normal forms. Variants
+are made for the order of names, initials, the parts of double names, particles, nicknames, inflection, joined words,
+characters that a scanner misreads, and the formats of dates, phone numbers and identifiers (`value_formats`).
 
 A record often stores a name in one field ("VIRTANEN, Anna Liisa", "Dr. Ana García de la Fuente"), and a surname often
 has two parts, so names are split into given names, surnames, particles and titles first. The variants of one name are
@@ -50,10 +50,10 @@ def split_words(name: str) -> list[str]:
 
 @lru_cache(_KEPT_NAMES)
 def split_surnames(surname: str) -> tuple[str, ...]:
-    """Split a surname into its parts. A particle belongs to the name that follows it.
+    """Split a surname into its parts. A particle ("de la") belongs to the name that follows it.
 
-    surname (str): "García de la Fuente", "Virtanen-Lahti".
-    RETURNS (tuple[str, ...]): ("García", "de la Fuente").
+    surname (str): a surname, such as "García de la Fuente" or "Virtanen-Lahti".
+    RETURNS (tuple[str, ...]): the parts, such as ("García", "de la Fuente").
     """
     particles = name_words().particles
     groups: list[str] = []
@@ -71,8 +71,8 @@ def split_surnames(surname: str) -> tuple[str, ...]:
 def strip_particles(group: str) -> str:
     """Remove the particles of a surname.
 
-    group (str): "de la Fuente".
-    RETURNS (str): "Fuente"; unchanged if it contains nothing but particles.
+    group (str): one part of a surname, such as "de la Fuente".
+    RETURNS (str): the part without particles ("Fuente"); unchanged if it contains nothing but particles.
     """
     particles = name_words().particles
     words = [word for word in group.split() if normal_form(word) not in particles]
@@ -150,14 +150,14 @@ _MISREAD = (("rn", "m"), ("m", "rn"), ("l", "1"), ("o", "0"))
 
 
 class Form(NamedTuple):
-    """A variant: one way of writing a value.
+    """A variant: one way in which notes can write a value.
 
     text (str): the variant in normal form.
-    exact (bool): whether only this spelling counts. A name with exact False may be matched with a spelling error.
-    weak (bool): whether the variant counts only in the context of a name, however rare it is. True for initials.
-    basis (str): the phrase whose frequency decides whether the variant is ambiguous; many variants of a name share
-        one. ""
-        for the variant itself.
+    exact (bool): whether only this spelling counts as a match. If False, it can be matched with a spelling error.
+    weak (bool): whether the variant matches only in the context of a name, however rare it is. True for initials.
+    basis (str): the phrase whose frequency in running text decides whether the variant is also a common word. Many
+        variants of a name share one: that of "a. virtanen" and "virtanen, a." is "virtanen,". "" means the variant
+        itself.
     """
 
     text: str
@@ -177,7 +177,8 @@ def expand(kind: str, value: str, lang: str) -> list[Form]:
     kind (str): one of `KINDS`.
     value (str): the value in the record; dates in ISO 8601.
     lang (str): ISO 639-1 code.
-    RETURNS (list[Form]): distinct variants, the plain one first; empty if the value is invalid for its kind.
+    RETURNS (list[Form]): distinct variants, of which the first is the normal form of the value; empty if the value is
+        invalid for its kind.
     RAISES: ConfigError if the kind (D185) or the language (D184) is unknown.
     """
     if kind not in _EXPANDERS:
@@ -230,11 +231,11 @@ def expand_person(parts: Mapping[str, Sequence[str]], lang: str) -> list[Form]:
 
 
 def person_parts(parts: Mapping[str, Sequence[str]], lang: str) -> dict[str, list[str]]:
-    """Split the full names among the parts of a person's name.
+    """Replace the full names in a person's record by given names and surnames.
 
-    parts (Mapping[str, Sequence[str]]): as for `expand_person`, with "full" for full names.
-    lang (str): ISO 639-1 code.
-    RETURNS (dict[str, list[str]]): the parts without "full".
+    parts (Mapping[str, Sequence[str]]): as for `expand_person`, and "full" → the full names.
+    lang (str): ISO 639-1 code; selects the naming convention.
+    RETURNS (dict[str, list[str]]): the parts without "full", which `expand_person` accepts.
     """
     result = {kind: list(values) for kind, values in parts.items() if kind != "full"}
     for name in parts.get("full", ()):
@@ -244,7 +245,7 @@ def person_parts(parts: Mapping[str, Sequence[str]], lang: str) -> dict[str, lis
 
 
 def _given(value: str, lang: str) -> Iterator[Form]:
-    """Variants of given names: all of them, each one, joined, and their nicknames."""
+    """Yield the variants of given names: all together, each one, joined, and their nicknames."""
     yield from _nickname(value, lang)
     words = split_words(value)
     names = [normal_form(value), *map(normal_form, words)]
@@ -253,7 +254,7 @@ def _given(value: str, lang: str) -> Iterator[Form]:
 
 
 def _nickname(value: str, lang: str) -> Iterator[Form]:
-    """Variants of given names without nicknames."""
+    """Yield the variants of given names without their nicknames."""
     words = split_words(value)
     for name in [value.strip(" .,;"), *words] if len(words) > 1 else words:
         yield from _inflected(name, lang, "given")
@@ -261,7 +262,7 @@ def _nickname(value: str, lang: str) -> Iterator[Form]:
 
 
 def _surname(value: str, lang: str) -> Iterator[Form]:
-    """Variants of surnames: all of them, each one, without particles, joined."""
+    """Yield the variants of surnames: all together, each one, without particles, joined."""
     groups = split_surnames(value)
     whole = " ".join(groups)
     for name in _distinct([whole, *groups, *map(strip_particles, groups)]):
@@ -271,7 +272,7 @@ def _surname(value: str, lang: str) -> Iterator[Form]:
 
 
 def _full(value: str, lang: str) -> Iterator[Form]:
-    """Variants of a full name: its parts and their combinations."""
+    """Yield the variants of a full name: those of its parts, and those that combine them."""
     yield Form(normal_form(value), exact=False)
     parts = split_full(value, lang)
     for kind, values in parts.items():
@@ -280,7 +281,7 @@ def _full(value: str, lang: str) -> Iterator[Form]:
 
 
 def _slips(words: Sequence[str]) -> Iterator[Form]:
-    """Variants with words joined, without the apostrophe, with umlauts spelled out, or misread by OCR."""
+    """Yield variants with words joined, without apostrophes, with umlauts spelled out, or misread by OCR."""
     plain = [normal_form(word) for word in words if len(word) > 1]
     if len(plain) > 1:
         yield Form("".join(plain), exact=False)
@@ -295,7 +296,7 @@ def _slips(words: Sequence[str]) -> Iterator[Form]:
 
 
 def _inflected(name: str, lang: str, kind: str) -> Iterator[Form]:
-    """A name and its inflected forms. A single letter gives none."""
+    """Yield a name and its inflected forms; nothing for a single letter."""
     if len(name) < 2:
         return
     yield Form(normal_form(name), exact=False)
@@ -311,14 +312,14 @@ def _cases(name: str, lang: str, kind: str) -> tuple[str, ...]:
 
 @lru_cache(_KEPT)
 def _given_sides(name: str) -> tuple[str, ...]:
-    """The given names to combine with a surname: all of them, and the first."""
+    """The given names to combine with a surname: all together, and the first alone."""
     words = [normal_form(word) for word in split_words(name)]
     return tuple(_distinct([" ".join(words), *words[:1]]))
 
 
 @lru_cache(_KEPT)
 def _surname_sides(name: str) -> tuple[str, ...]:
-    """The surnames to combine with a given name: all of them, each one, and the first without its particles."""
+    """The surnames to combine with a given name: all together, each one, and the first without its particles."""
     groups = split_surnames(name)
     return tuple(_distinct(map(normal_form, [" ".join(groups), *groups, *map(strip_particles, groups[:1])])))
 
@@ -341,7 +342,7 @@ def _pair(given: str, surname: str, tails: Sequence[str], middles: Sequence[str]
 
 
 def _initials(givens: Sequence[str], middles: Sequence[str], surnames: Sequence[str]) -> Iterator[Form]:
-    """Variants that consist of initials: "A.V.", "A. L. V.", "AV"."""
+    """Yield variants that consist of initials: "A.V.", "A. L. V.", "AV"."""
     if not givens or not surnames:
         return
     lasts = "".join(strip_particles(group)[0] for group in split_surnames(surnames[0]))

@@ -1,4 +1,4 @@
-"""The mapping file, which tells what each column of each EHR table contains. A hospital writes this TOML file once.
+"""Read the mapping file, which states what each column of each EHR table contains. A hospital writes this TOML file.
 
     lang = "es"
 
@@ -69,14 +69,15 @@ _COLUMN = ("kind", "separator", "date_format")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The location of rows.
+    """The file or the database from which the rows of a table are read: a [sources.NAME] of the mapping file.
 
     name (str): name of the source in the mapping.
-    path (Path | None): a file, or a glob pattern.
-    url_env (str): the environment variable with the URL of a database.
-    table, query (str): the table or the query to read; exactly one of them for a database.
-    encoding, delimiter (str): of a CSV file; delimiter "" selects the default of the suffix.
-    may_be_empty (bool): whether a source without rows is accepted.
+    path (Path | None): a file, or a glob pattern for several files; None for a database.
+    url_env (str): the environment variable that contains the URL of the database; "" for a file.
+    table, query (str): the database table or the query to read; exactly one of them is set for a database.
+    encoding (str): text encoding of a CSV file.
+    delimiter (str): character between the cells of a CSV file; "" for the default of the file's suffix.
+    may_be_empty (bool): whether a source without rows is accepted; otherwise it is an error.
     """
 
     name: str
@@ -91,13 +92,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The content of a column.
+    """What a column of a table contains, and how its values are read and labelled.
 
-    name (str): its name in the table.
+    name (str): name of the column in the table.
     kind (str): one of `expansion.KINDS`.
     label (str): canonical label of its detections.
-    person (str): the person it describes: "patient", "relative2", "clinician"; used to combine parts of a name.
-    rule (str): "table.column".
+    person (str): the person whom the column describes, such as "patient", "relative2" or "clinician". Parts of a name
+        are combined if they belong to the same person.
+    rule (str): "table.column", which is recorded with each detection.
     separator (str): separates several values in one cell; "" if a cell has one value.
     date_format (str): format for ``strptime``; "" for ISO 8601 or the language's numeric dates.
     """
@@ -121,14 +123,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table and its columns.
+    """A table of the EHR and its columns: a [tables.NAME] of the mapping file.
 
-    name (str): its name in the mapping.
-    source (Source): its location.
+    name (str): name of the table in the mapping.
+    source (Source): the file or database that contains the rows.
     columns (tuple[Column, ...]): the columns to read.
-    lang (str): ISO 639-1 code.
-    patient_id (str): the column with the patient id; "" for a table of the institution.
-    duplicates (str): one of `DUPLICATES`.
+    lang (str): ISO 639-1 code of the language by whose conventions the values are written.
+    patient_id (str): the column with the patient id; "" for a table whose values go into the institution's dictionary.
+    duplicates (str): how rows that repeat a patient id are treated, one of `DUPLICATES`.
     institution (bool): whether a patient's values are added to the institution's dictionary too.
     surname_first (bool): whether full names without a comma start with the surname.
     """
@@ -144,23 +146,23 @@ class Table:
 
     @property
     def wanted(self) -> list[str]:
-        """The names of the columns to read, each once."""
+        """The names of the columns to read from the source, each once, including that of the patient id."""
         ids = [self.patient_id] if self.patient_id else []
         return list(dict.fromkeys([*ids, *(column.name for column in self.columns)]))
 
     @property
     def places(self) -> list[int]:
-        """The index of each column in `wanted`."""
+        """For each of `columns`, the index of its name in `wanted`."""
         return [self.wanted.index(column.name) for column in self.columns]
 
 
 @dataclass(frozen=True, slots=True)
 class EhrMapping:
-    """A mapping file that was read and checked.
+    """The checked content of a mapping file.
 
     path (Path): the file.
-    tables (tuple[Table, ...]): the tables, those of the institution first.
-    placeholders (frozenset[str]): normal forms of further placeholder values.
+    tables (tuple[Table, ...]): the tables; those of the institution come first.
+    placeholders (frozenset[str]): normal forms of values that mean "missing", in addition to those of the package.
     """
 
     path: Path
@@ -173,7 +175,8 @@ def read_mapping(path: str | Path) -> EhrMapping:
 
     path (str or Path): a TOML file.
     RETURNS (EhrMapping): the mapping.
-    RAISES: ConfigError (D170 – D173), or D184 for an unknown language.
+    RAISES: ConfigError if the file cannot be read or a value is invalid (D170), a key (D171), a kind (D172), a source
+        (D173), a label (D001) or a language (D184) is unknown.
     """
     path = Path(path)
     data = _load(path)
@@ -225,7 +228,7 @@ def _source(path: Path, name: str, data: Mapping[str, Any]) -> Source:
 
 
 def _table(path: Path, name: str, data: Mapping[str, Any], sources: Mapping[str, Source], lang: str) -> Table:
-    """Read a table."""
+    """Convert a [tables.NAME] of the mapping file, and check it. RAISES: ConfigError."""
     place = f"table '{name}'"
     _check_keys(path, place, data, _TABLE)
     _check_types(path, place, data, flags=("institution", "surname_first"), tables=("columns",))

@@ -1,5 +1,5 @@
-"""Build the dictionary entries of patients: group the rows by patient, clean and expand the values, write them to a
-file.
+"""Build the dictionary entries of patients: group the rows by patient, clean and expand their values, and write the
+entries to files.
 
 Rows arrive table by table but are needed patient by patient. They are distributed over a fixed number of temporary
 files by a hash of the patient id, and each file is then processed as a whole, in this process or in another one. The
@@ -47,10 +47,10 @@ _HELD = 256  # rows to buffer per file
 
 
 class PartitionedRow(NamedTuple):
-    """A row of a table.
+    """A row of a patient table, as it is stored in `RowPartitions`.
 
-    table (int): number of the table.
-    row (int): number of the row in the table.
+    table (int): index of the table in the mapping.
+    row (int): number of the row in the source, for error messages.
     values (tuple[str, ...]): the cells as text, in the order of the table's columns.
     """
 
@@ -64,10 +64,11 @@ class PartitionedRow(NamedTuple):
 
 
 class RowPartitions:
-    """Temporary files that distribute rows by patient. They are unlinked when they are created, so that nothing
-    remains when the process ends, however it ends.
+    """Stores rows in 64 temporary files by a hash of the patient id, so that all rows of a patient are in one file.
 
-    folder (Path): a folder with enough space.
+    The files are unlinked when they are created, so that nothing remains when the process ends, however it ends.
+
+    folder (Path): the folder for the files, with enough space for all rows.
     rows (int): number of rows written so far.
     RAISES: InputError (D402) if the files cannot be created.
     """
@@ -81,7 +82,7 @@ class RowPartitions:
             raise InputError(Errors.D402.format(path=folder, reason=error.strerror)) from None
 
     def __enter__(self) -> "RowPartitions":
-        """Return the partitions."""
+        """Return the object itself."""
         return self
 
     def __exit__(
@@ -92,9 +93,9 @@ class RowPartitions:
             file.close()
 
     def add(self, patient_id: str, row: PartitionedRow) -> None:
-        """Write a row.
+        """Write a row to the file of its patient.
 
-        patient_id (str): the patient of the row.
+        patient_id (str): the normalised id of the patient.
         row (PartitionedRow): the row.
         """
         part = zlib.crc32(patient_id.encode("utf-8", "surrogatepass")) % _PARTS
@@ -105,9 +106,7 @@ class RowPartitions:
             self._write(part)
 
     def parts(self) -> Iterator[bytes]:
-        """Yield the content of each file for `read_partition`, and empty the file. All rows of a patient are in the
-        same file.
-        """
+        """Read each file and empty it. YIELDS (bytes): the content of a file, to be passed to `read_partition`."""
         for part, file in enumerate(self._files):
             self._write(part)
             file.seek(0)
@@ -122,9 +121,9 @@ class RowPartitions:
 
 
 def read_partition(data: bytes) -> dict[str, list[PartitionedRow]]:
-    """Group the rows of one file by patient.
+    """Group the rows of one partition by patient.
 
-    data (bytes): the content of the file, from `RowPartitions.parts`.
+    data (bytes): the content of a file, as yielded by `RowPartitions.parts`.
     RETURNS (dict[str, list[PartitionedRow]]): rows by patient id, in the order in which they were added.
     """
     found: dict[str, list[PartitionedRow]] = {}
@@ -143,14 +142,16 @@ _NOTHING = Packed("", b"")
 
 
 class BuildPlan(NamedTuple):
-    """What each worker process needs to build patients.
+    """The settings and data that every worker process gets to build the entries of patients.
 
-    mapping (EhrMapping): the content of the tables' columns.
-    ambiguity (Mapping[str, Ambiguity]): word frequencies by language.
-    folder (Path): the folder to write to.
-    tags (list[Tag]): the tags by number, from 1.
-    update (bool): whether to return the ids of the patients.
-    old (Path | None): dictionaries whose terms of a patient are kept.
+    mapping (EhrMapping): the tables, and what each of their columns contains.
+    ambiguity (Mapping[str, Ambiguity]): language code → test by word frequencies of whether a name is also a common
+        word.
+    folder (Path): the folder in which each worker writes its files.
+    tags (list[Tag]): the tags (label, rule and condition) of all entries; the first one has number 1.
+    update (bool): whether the build updates existing dictionaries, so that the ids of the new patients are needed.
+    old (Path | None): folder of existing dictionaries whose entries are added to those of the same patient; None to
+        replace them.
     """
 
     mapping: EhrMapping
@@ -163,14 +164,15 @@ class BuildPlan(NamedTuple):
 
 @dataclass
 class PartResult:
-    """The result of building one partition.
+    """The result of building the patients of one partition.
 
-    report (BuildReport): counts.
-    part (PatientPart): the file with the patients.
-    institution (list[LocalEntry]): entries for the institution's dictionary.
-    patient_ids (list[str]): ids of the patients; only filled for an update.
-    repeated (dict): name of a table that must have each patient once → number of repeated rows, and the first of them.
-    skipped (Counter): rule and reason → number of skipped entries.
+    report (BuildReport): the counts of this partition.
+    part (PatientPart): the file to which the patients were written.
+    institution (list[LocalEntry]): entries made from these patients for the institution's dictionary.
+    patient_ids (list[str]): ids of the patients; only filled if dictionaries are updated.
+    repeated (dict): table with the setting duplicates = "error" → number of rows that repeat a patient id, and number
+        of the first such row.
+    skipped (Counter): (rule, reason) → number of entries that cannot be searched for and were left out.
     """
 
     report: BuildReport
@@ -182,12 +184,12 @@ class PartResult:
 
 
 class _Value(NamedTuple):
-    """The result of cleaning and expanding a value.
+    """The result of cleaning and expanding one value of a patient record.
 
     text (str): the cleaned value; "" if it was skipped.
-    reason (str): why it was skipped.
-    packed (Packed): its variants.
-    forms, conditional (int): number of variants, and how many of them count only in the context of a name.
+    reason (str): why it was skipped; "" if it was not.
+    packed (Packed): its spelling variants, serialized.
+    forms, conditional (int): number of variants, and how many of them match only in the context of a name.
     """
 
     text: str
@@ -202,9 +204,10 @@ class _Value(NamedTuple):
 
 
 class PatientBuilder:
-    """Builds the patients of one partition after the other.
+    """Builds the entries of the patients in one partition after the other, keeping caches of expanded values between
+    them.
 
-    plan (BuildPlan): the settings.
+    plan (BuildPlan): the settings of the build.
     """
 
     def __init__(self, plan: BuildPlan) -> None:
@@ -223,11 +226,11 @@ class PatientBuilder:
         self._skipped: Counter[tuple[str, str]] = Counter()
 
     def build(self, number: int, data: bytes) -> PartResult:
-        """Build the patients of a partition.
+        """Write the entries of the patients of one partition to a file.
 
-        number (int): number of the partition; part of the file name.
-        data (bytes): rows, as `RowPartitions.parts` yields them.
-        RETURNS (PartResult): the file and the counts.
+        number (int): number of the partition, which becomes a part of the file name.
+        data (bytes): the rows of the partition, as yielded by `RowPartitions.parts`.
+        RETURNS (PartResult): the file, entries for the institution's dictionary, and counts.
         """
         self._maker.report = self._report = BuildReport(self._plan.mapping.tables)
         self._skipped = Counter()
@@ -239,7 +242,12 @@ class PatientBuilder:
         return result
 
     def probe(self, table: Table, rows: Sequence[Sequence[str]]) -> None:
-        """Check some rows of a table, to find a wrong mapping before all rows are read. RAISES: InputError (D183)."""
+        """Check the first rows of a table, so that a wrong mapping is found before all rows are read.
+
+        table (Table): the table.
+        rows (Sequence[Sequence[str]]): the cells of the rows as text, in the order of the table's columns.
+        RAISES: InputError (D183) if a column has many invalid values and no valid one.
+        """
         self._report = BuildReport(self._plan.mapping.tables)
         for row in rows:
             for column, cell in zip(table.columns, row, strict=True):
@@ -321,8 +329,8 @@ class PatientBuilder:
         return packed
 
     def _pack(self, column: Column, forms: Sequence[Form], lang: str) -> tuple[Packed, int, int]:
-        """Pack variants. RETURNS (tuple[Packed, int, int]): the packed terms, their number, and the number with a
-        condition.
+        """Serialize variants that can be searched for. RETURNS (tuple[Packed, int, int]): the serialized terms, their
+        number, and the number of those that match only in the context of a name.
         """
         plain, conditional = self._numbers[column.rule]
         is_name, is_weak = column.kind in NAMES, self._maker.is_weak
@@ -360,9 +368,9 @@ class PatientBuilder:
 
 
 def patient_tags(tables: Sequence[Table]) -> list[Tag]:
-    """List all tags that the patients of the tables can have.
+    """List all tags (label, rule and condition) that entries of patients can have, so that workers can number them.
 
-    tables (Sequence[Table]): the tables.
+    tables (Sequence[Table]): the tables; only those with a patient id count.
     RETURNS (list[Tag]): for each column one tag per condition.
     """
     columns = [column for table in tables if table.patient_id for column in table.columns]

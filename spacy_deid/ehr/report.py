@@ -1,7 +1,7 @@
-"""The report of a dictionary build: counts by column and by reason.
+"""Count the rows, values and entries of a dictionary build by table and column, and write the counts to a report.
 
-For persons it contains only numbers. Names of institutions that were dropped as too common are listed, so that someone
-can review them. The file is readable only by its owner.
+About persons, the report contains only numbers. Names of institutions that were dropped because they are common
+phrases are listed, so that someone can review them. The file is readable only by its owner.
 """
 
 import json
@@ -22,13 +22,14 @@ _WRONG = 0.5
 
 @dataclass
 class ColumnTally:
-    """Counts of one column.
+    """The numbers of values and of spelling variants that a build has read from one column of a table.
 
-    kind, label (str): of the column.
-    used (int): values that were used.
-    skipped (Counter): skipped values by reason.
-    forms, conditional (int): variants that were added, and how many of them count only in the context of a name.
-    dropped (int): variants that were dropped as common words.
+    kind, label (str): kind of the column's values, and canonical label of their detections.
+    used (int): number of values from which entries were made.
+    skipped (Counter): reason ("empty", "placeholder", …) → number of values that were skipped for it.
+    forms (int): number of spelling variants that were added to a dictionary.
+    conditional (int): how many of these variants match only in the context of a name.
+    dropped (int): number of variants that were not added because they are common words.
     """
 
     kind: str
@@ -40,7 +41,7 @@ class ColumnTally:
     dropped: int = 0
 
     def add(self, other: "ColumnTally") -> None:
-        """Add the counts of another tally."""
+        """Add the counts of another tally of the same column, which another process made."""
         self.used += other.used
         self.skipped += other.skipped
         self.forms += other.forms
@@ -48,7 +49,7 @@ class ColumnTally:
         self.dropped += other.dropped
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain values for JSON, without zeros."""
+        """Return the counts as values that JSON can represent; those that are zero or empty are left out."""
         data = {
             "kind": self.kind,
             "label": self.label,
@@ -62,15 +63,16 @@ class ColumnTally:
 
 
 class BuildReport:
-    """Counts of a build.
+    """The counts of a dictionary build, and the names of institutions that it dropped.
 
     tables (Sequence[Table]): the tables of the mapping.
-    columns (dict[str, ColumnTally]): counts by rule, "table.column".
-    rows (Counter): number of rows by table.
-    without_id (Counter): rows without a patient id, by table.
-    repeated (Counter): rows with a repeated patient id, by table.
-    phrases (dict): rule → dropped names of institutions, with their occurrences per million words.
-    patients (int): number of patients written.
+    columns (dict[str, ColumnTally]): rule of a column, "table.column" → its counts.
+    rows (Counter): table → number of rows.
+    without_id (Counter): table → number of rows without a patient id, which were skipped.
+    repeated (Counter): table → number of rows that repeat a patient id.
+    phrases (dict): rule → names of institutions that were dropped as common phrases, with their occurrences per
+        million words.
+    patients (int): number of patients written to the dictionaries.
     """
 
     def __init__(self, tables: Sequence[Table]) -> None:
@@ -82,18 +84,18 @@ class BuildReport:
         self.patients = 0
 
     def drop_phrase(self, rule: str, phrase: str, per_million: float) -> None:
-        """List the name of an institution that was dropped.
+        """Record the name of an institution that was dropped because it is a common phrase; at most 1,000 per column.
 
-        rule (str): "table.column".
+        rule (str): rule of the column, "table.column".
         phrase (str): the name.
-        per_million (float): its occurrences per million words.
+        per_million (float): its occurrences per million words of running text.
         """
         listed = self.phrases.setdefault(rule, {})
         if len(listed) < _LISTED:
             listed[phrase] = round(per_million, 2)
 
     def add(self, other: "BuildReport") -> None:
-        """Add the counts of another report on the same tables.
+        """Add the counts of a report on the same tables, such as that of one partition. Dropped names are not added.
 
         other (BuildReport): the report.
         """
@@ -105,11 +107,11 @@ class BuildReport:
         self.patients += other.patients
 
     def check(self, table: Table, *, some: bool = False) -> None:
-        """Check that the columns contain what the mapping says.
+        """Check by the counts that the columns of a table contain the kinds of values that the mapping states.
 
         table (Table): the table.
-        some (bool): whether only the first rows were read. Then a column is refused only if none of its values is
-            valid.
+        some (bool): whether only the first rows have been read; a column is then refused only if at least 20 values
+            are invalid and none is valid.
         RAISES: InputError (D183) if most values of a column are invalid for its kind.
         """
         for column in table.columns:
@@ -126,13 +128,13 @@ class BuildReport:
 
     @property
     def used(self) -> int:
-        """The number of values that were used."""
+        """The number of values from which entries were made, in all columns."""
         return sum(tally.used for tally in self.columns.values())
 
     def manifest(self) -> dict[str, Any]:
-        """Return the counts for the manifest of the dictionaries.
+        """Return the counts by table and column, to be stored in the manifest of the dictionaries.
 
-        RETURNS (dict): plain values, none of them from the record.
+        RETURNS (dict): values that JSON can represent. They contain no value of a patient record.
         """
         return {
             "tables": {
@@ -150,7 +152,7 @@ class BuildReport:
         """Write the report as JSON that only its owner can read.
 
         path (Path): the file; an existing one is replaced.
-        about (Mapping): further values to write, such as settings.
+        about (Mapping): further values to write, such as the settings of the build.
         RAISES: InputError (D402) if the file cannot be written.
         """
         data = {**about, **self.manifest(), "patients": self.patients, "dropped_phrases": self.phrases}

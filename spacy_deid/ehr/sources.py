@@ -27,11 +27,11 @@ Cells = Sequence[Any]
 
 
 class Batch(NamedTuple):
-    """A number of rows.
+    """Up to `BATCH` consecutive rows of a table, with the position at which they were read.
 
-    file (str): name of the file in errors; "" for a database.
-    first (int): number of the first row, from 1. In a CSV file the header is row 1.
-    rows (Sequence): cells by row, in the order of `Table.wanted`.
+    file (str): name of the file, for error messages; "" for a database.
+    first (int): number of the first row in the source, from 1. In a CSV file the header is row 1.
+    rows (Sequence): for each row its cells, in the order of `Table.wanted`.
     """
 
     file: str
@@ -47,15 +47,14 @@ Rows = Iterator[Batch]
 
 
 def find_columns(table: Table, header: list[str], *, named: bool = True) -> list[int]:
-    """Find the positions of the wanted columns. Names are compared without case if that is unambiguous.
+    """Find the positions of a table's columns in its source. A name that is not found is compared ignoring case.
 
-    table (Table): the table; its `wanted` columns are looked for.
-    header (list[str]): the columns of the source.
-    named (bool): whether the header is known to contain names. If not, an error does not show it: the first line of a
-        CSV
-        file without a header is a patient.
-    RETURNS (list[int]): position of each wanted column.
-    RAISES: InputError (D174) if a column is missing or ambiguous.
+    table (Table): the table, whose `wanted` columns are searched for.
+    header (list[str]): the names of the columns in the source.
+    named (bool): whether `header` is known to contain column names. False for a CSV file, whose first line could be a
+        patient if the header is missing; the error message then does not quote it.
+    RETURNS (list[int]): index in `header` of each wanted column.
+    RAISES: InputError (D174) if wanted columns are not in the header, or match several names that differ in case only.
     """
     lower = [name.lower() for name in header]
     places, missing = [], []
@@ -73,11 +72,11 @@ def find_columns(table: Table, header: list[str], *, named: bool = True) -> list
 
 
 def import_package(source: Source, module: str, package: str) -> Any:
-    """Import an optional package.
+    """Import an optional package that is needed to read a source.
 
-    source (Source): the source that needs it.
-    module (str): name of the module.
-    package (str): name of the distribution to install.
+    source (Source): the source, for the error message.
+    module (str): name of the module to import.
+    package (str): name of the distribution to install, for the error message.
     RETURNS (Any): the module.
     RAISES: InputError (D182) if the package is not installed.
     """
@@ -91,18 +90,19 @@ def source_error(source: Source, reason: str) -> InputError:
     """Make the error for a source that cannot be read.
 
     source (Source): the source.
-    reason (str): the reason, without any value.
-    RETURNS (InputError): D175.
+    reason (str): the reason, which must not contain a value of the source.
+    RETURNS (InputError): the error (D175), to be raised by the caller.
     """
     return InputError(Errors.D175.format(source=source.name, reason=reason))
 
 
 def read_database(table: Table) -> Rows:
-    """Read a table or a query of a database.
+    """Read a table or the result of a query from a database, in batches.
 
-    table (Table): the table to read.
-    YIELDS (Batch): the rows.
-    RAISES: InputError (D174, D175, D178, D179, D182).
+    table (Table): the table; its source names the environment variable with the URL of the database.
+    YIELDS (Batch): the rows, in the order of the database.
+    RAISES: InputError if a column is missing (D174), a database file does not exist (D175), the environment variable
+        is not set (D178), the database reports an error (D179), or a package is not installed (D182).
     """
     source = table.source
     url = os.environ.get(source.url_env, "")
@@ -189,9 +189,9 @@ _BY_UNIT = ("utf-16", "utf-32")  # encodings whose lines cannot be decoded separ
 
 
 def read_rows(table: Table) -> Rows:
-    """Read a table in batches.
+    """Read the wanted columns of a table from its file or database, in batches.
 
-    table (Table): the table to read, with its columns.
+    table (Table): the table.
     YIELDS (Batch): the rows, in the order of the source.
     RAISES: ConfigError or InputError: file not found (D175), invalid row (D176), wrong encoding (D177, D187), missing
         column (D174), database error (D178, D179), package not installed (D182), no rows (D180).
@@ -252,12 +252,12 @@ def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
 
 
 def _row_message(source: Source, path: Path, row: int, reason: str) -> str:
-    """Describe an invalid row."""
+    """Return the error message (D176) for an invalid row."""
     return Errors.D176.format(source=source.name, file=path.name, row=row, reason=reason)
 
 
 def _decode(source: Source, path: Path) -> Iterator[str]:
-    """Decode a file line by line, so that a decoding error can name the row."""
+    """Yield the decoded lines of a file. They are decoded one by one, so that a decoding error can name the row."""
     encoding = _check_encoding(source)
     row = 0
     try:

@@ -1,6 +1,7 @@
-"""How notes write the values of a patient record: dates, phone numbers, identifiers, addresses and institutions.
+"""List the formats in which notes write the values of a patient record other than names.
 
-The conventions of a language are read from ``lang/XX/expansion.toml``.
+There is one function for each kind of value: dates, phone numbers, identifiers, addresses and institutions. The
+conventions of a language are read from ``lang/XX/expansion.toml``.
 """
 
 import re
@@ -21,7 +22,7 @@ from ..lang.inflection import case_forms, inflects
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The writing conventions of a language. All words are normal forms.
+    """The conventions by which a language writes dates, phone numbers, addresses and names. Words are normal forms.
 
     lang (str): ISO 639-1 code.
     region (str): ISO 3166 code of the country for phone numbers without a country code.
@@ -60,16 +61,16 @@ class NameWords:
 
 
 def known_languages() -> list[str]:
-    """List the languages with writing conventions. RETURNS (list[str]): ISO 639-1 codes, sorted."""
+    """List the languages for which `load_language` has conventions. RETURNS (list[str]): ISO 639-1 codes, sorted."""
     return language_codes("expansion.toml")
 
 
 @cache
 def load_language(lang: str) -> Language:
-    """Load the writing conventions of a language.
+    """Load the conventions by which a language writes dates, phone numbers, addresses and names.
 
     lang (str): ISO 639-1 code.
-    RETURNS (Language): the conventions.
+    RETURNS (Language): the conventions; they are cached.
     RAISES: ConfigError (D184) if the language has none.
     """
     if lang not in known_languages():
@@ -92,7 +93,7 @@ def load_language(lang: str) -> Language:
 
 @cache
 def name_words() -> NameWords:
-    """Load the words in names that are not names, of all languages: records hold names from anywhere."""
+    """Load titles, particles and the like of all languages together, because records contain names from anywhere."""
     shared = resources.files("spacy_deid") / "resources" / "expansion" / "names.toml"
     data = [tomllib.loads(shared.read_text(encoding="utf-8"))]
     data += [language.read_toml("expansion.toml") for language in all_languages("expansion.toml")]
@@ -101,7 +102,7 @@ def name_words() -> NameWords:
 
 
 def _words(words: Sequence[str]) -> frozenset[str]:
-    """Normalise words."""
+    """Return the normal forms of words."""
     return frozenset(map(normal_form, words))
 
 
@@ -115,7 +116,7 @@ _NUMBER_LENGTH = 5  # minimal digits of an identifier without its leading zeros
 
 
 def date_forms(value: str, lang: str) -> tuple[str, ...]:
-    """List the formats of a date.
+    """List the formats in which notes of a language write a date: numeric formats, and those with names of months.
 
     value (str): a date in ISO 8601; a time after it is ignored.
     lang (str): ISO 639-1 code.
@@ -145,7 +146,7 @@ def date_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def _numeric(order: str, fields: dict[str, str]) -> Iterator[str]:
-    """Numeric formats, with and without leading zeros, with two and four digits of the year."""
+    """Yield numeric formats of a date, with and without leading zeros, with two and four digits of the year."""
     for year in ("y", "yy"):
         for width in (1, 2):
             names = [year if letter == "y" else letter * width for letter in order]
@@ -212,7 +213,7 @@ def phone_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def _grouped(cut: list[str], country: str, trunk: str) -> Iterator[str]:
-    """Formats of a grouped number: international, with trunk prefix, with a separate area code."""
+    """Yield formats of a grouped number: international, with trunk prefix, with a separate area code."""
     area, rest = trunk + cut[0], " ".join(cut[1:])
     abroad = " ".join(cut)
     yield from (f"{trunk}{abroad}", abroad, f"+{country} {abroad}", f"+{country}{abroad}")
@@ -224,7 +225,7 @@ def _grouped(cut: list[str], country: str, trunk: str) -> Iterator[str]:
 
 @lru_cache(1_000)  # a value is parsed when it is checked and again when it is expanded
 def read_phone(value: str, region: str) -> tuple[str, str, str]:
-    """Parse a phone number.
+    """Split a phone number into country code and national number.
 
     value (str): the number in the record.
     region (str): ISO 3166 code of the country of a number without a country code.
@@ -276,11 +277,11 @@ _SHORT_STREET = 6  # minimal length of a street without a number
 
 
 def term_forms(value: str, lang: str) -> tuple[str, ...]:
-    """The normal form of a term, without variants.
+    """Return the normal form of a term, which is matched without variants.
 
     value (str): the term in the record.
     lang (str): unused.
-    RETURNS (tuple[str, ...]): its normal form.
+    RETURNS (tuple[str, ...]): one item, the normal form.
     """
     return (normal_form(value),)
 

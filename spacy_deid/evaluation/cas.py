@@ -63,13 +63,13 @@ def write_cas_json(document: AnnotatedText, folder: Path, *, scheme: str = "cano
 
 
 def make_tagset(labels: Iterable[str] = tuple(LABELS), name: str = "spacy_deid") -> dict[str, Any]:
-    """Create a tagset that INCEpTION can import, with canonical labels as tags, as values for JSON."""
+    """Create a tagset with canonical labels as tags, as a dict that INCEpTION can import after encoding as JSON."""
     tags = [{"tag_name": label, "tag_description": LABELS[label].description} for label in labels]
     return {"name": name, "description": "Identifiers", "language": "", "tags": tags, "create_tag": False}
 
 
 def make_cas(document: AnnotatedText, scheme: str = "canonical") -> dict[str, Any]:
-    """Create the CAS of a note as values for JSON, with labels of the given scheme."""
+    """Convert a note to a CAS: a dict that can be encoded as JSON, with labels of the given scheme."""
     layer = _GRASCCO if scheme == "grascco" else Layer(LAYER, "value")
     # UTF-16 code units before each character and before the end
     units = [0, *accumulate(1 + (char > "\uffff") for char in document.text)]
@@ -192,7 +192,7 @@ def import_cassis() -> Any:
 
 
 def _refuse_doctype(data: bytes) -> None:
-    """Raise ValueError if XML has a document type declaration, which could define custom entities."""
+    """Check that XML has no DOCTYPE, which could define custom entities. RAISES: ValueError if it has one."""
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> NoReturn:

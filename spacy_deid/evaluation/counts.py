@@ -24,9 +24,9 @@ Mask = NDArray[np.bool_]
 
 HEADER_WIDTH = 160
 
-# What the i2b2-2014 script keeps for its HIPAA figures: every DATE and AGE, ORGANIZATION, but not HOSPITAL, URL or
+# Labels that the i2b2-2014 script counts in its HIPAA figures: every DATE and AGE, ORGANIZATION, not HOSPITAL, URL or
 # IPADDR. The task's list has IDNUM as well; the script's pattern for it ends in a blank and never matches, so the
-# published figures are without it, and ours are comparable with them.
+# published figures are without it. It is left out here as well, so that figures are comparable.
 HIPAA_I2B2 = frozenset(
     {
         *("PATIENT", "AGE", "DATE", "CITY", "STREET", "ZIP", "ORGANIZATION", "PHONE", "FAX", "EMAIL"),

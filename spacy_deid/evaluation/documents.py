@@ -67,8 +67,9 @@ def relabel(entities: Iterable[Entity], scheme: str) -> list[Entity]:
 
 
 def reduce_labels(document: AnnotatedText, scheme: str) -> AnnotatedText:
-    """Replace labels that a scheme does not distinguish: "meddocan" has one label for all places, so CITY becomes
-    TERRITORY.
+    """Reduce the labels of a document to those that a scheme distinguishes.
+
+    "meddocan", for example, has one label for all places, so CITY becomes TERRITORY.
 
     document (AnnotatedText): document with canonical labels.
     scheme (str): name of the scheme, see `labels.SCHEMES`.
@@ -80,7 +81,7 @@ def reduce_labels(document: AnnotatedText, scheme: str) -> AnnotatedText:
 
 
 def index_documents(documents: Iterable[AnnotatedText]) -> dict[str, AnnotatedText]:
-    """Create a dict of documents by name, refusing duplicate names.
+    """Create a dict of documents by name.
 
     documents (Iterable[AnnotatedText]): documents in any order.
     RETURNS (dict[str, AnnotatedText]): documents by name, in the given order.
@@ -97,7 +98,7 @@ def index_documents(documents: Iterable[AnnotatedText]) -> dict[str, AnnotatedTe
 def pair_documents(
     gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]
 ) -> list[tuple[AnnotatedText, AnnotatedText]]:
-    """Pair gold documents with predicted documents by name.
+    """Pair gold documents with predicted documents of the same name.
 
     A document that is missing on one side is an error. The official scripts skip it, which would inflate recall: a
     note that was never predicted would not count as missed.

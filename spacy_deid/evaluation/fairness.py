@@ -44,7 +44,7 @@ _CASING: Mapping[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A short note with slots for the name of one person.
+    """A short note in which the name of one person is left open, to be filled with names of different groups.
 
     label (str): canonical label of the name, "PATIENT", "RELATIVE" or "CLINICIAN".
     source (str): text of the note with its slots, such as "{full}" or "{surname:upper}".
@@ -56,7 +56,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """All contexts of a language, and the naming customs of its groups.
+    """The contexts of a language (see `Context`), and the groups of origin whose members have two surnames.
 
     contexts (tuple[Context, ...]): in the order of the file.
     two_surnames (frozenset[str]): groups whose members have two surnames.
@@ -86,7 +86,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A context that was filled with the name of one person.
+    """A note made by filling a context with the name of one person; see `Context`.
 
     context (int): index of the context.
     axis, pool (str): `axis` and `name` of the pool from which the name was drawn.
@@ -193,7 +193,7 @@ def draw_swaps(
 
 
 def fill(context: Context, name: str, given: str, surname: str, sex: str, inflect: Inflect) -> AnnotatedText:
-    """Fill a context with the name of one person.
+    """Fill the slots of a context with the name of one person, and annotate the name.
 
     context (Context): the context.
     name (str): name of the resulting document.
@@ -297,7 +297,7 @@ def compare(counts: Mapping[str, Counts], bootstrap: int, seed: int) -> dict[str
 
 
 def _figure(value: float, replicates: NDArray[np.float64]) -> dict[str, Any]:
-    """Return a figure as "value" and its 95 % interval over the bootstrap replicates as "ci"."""
+    """Return a dict with a figure ("value") and the 95 % interval of its bootstrap replicates ("ci")."""
     return {"value": float(value), "ci": interval(replicates)}
 
 
@@ -343,6 +343,6 @@ def format_fairness(result: Mapping[str, Any]) -> str:
 
 
 def _format_difference(figure: Mapping[str, Any]) -> str:
-    """Format a difference with its sign and its interval."""
+    """Format a difference with its sign and its confidence interval."""
     interval_ = "" if figure["ci"] is None else " [{:+.4f}, {:+.4f}]".format(*figure["ci"])
     return f"{figure['value']:+.4f}{interval_}"

@@ -187,7 +187,7 @@ def _check_pairs(path: Path, files: list[Path]) -> list[Path]:
 
 
 def _check_format(format: str) -> str:
-    """Return the name of a format. RAISES: ConfigError (D314) if it is unknown."""
+    """Check that a format is known, and return its name. RAISES: ConfigError (D314) if it is not."""
     if format not in FORMATS:
         raise ConfigError(Errors.D314.format(format=format, known=", ".join(FORMATS)))
     return format

@@ -42,7 +42,7 @@ class ReleasedNote(NamedTuple):
 def replace_gold(
     document: AnnotatedText, key: IdentityKey, lang: str, style: SurrogateStyle | None = None, note_date: str = ""
 ) -> ReleasedNote:
-    """Replace the gold entities of a note by surrogates.
+    """Replace the gold entities of a note by surrogates, and return the new text with its annotation.
 
     document (AnnotatedText): the note with its gold entities. Overlapping entities are made disjoint first, see
         `make_disjoint`.

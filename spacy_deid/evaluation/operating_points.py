@@ -95,7 +95,7 @@ class Table:
 
 
 def measure(sweep: Sweep, thresholds: Sequence[float] = THRESHOLDS) -> Table:
-    """Count at each threshold, used for all labels, until the character precision falls below .5.
+    """Run a pipeline at each threshold and count hits and errors, until the character precision is below .5.
 
     Thresholds above .5 never end the sweep: where the gold is incomplete, correct matches of patterns count as false
     positives and lower the precision at any threshold.
@@ -140,14 +140,17 @@ def fit_points(table: Table) -> dict[str, Record]:
 
 
 def _even_rows(table: Table) -> list[Record]:
-    """Return the records of all swept thresholds of at most .5, or that of .5 if there are none."""
+    """Return a record (see `make_record`) for each measured threshold of at most .5; measure .5 if there is none."""
     pairs = zip(table.thresholds, table.counts, strict=True)
     rows = [make_record(threshold, {}, counts) for threshold, counts in pairs if threshold <= _EVEN]
     return rows or [_record_at(table.sweep, _EVEN, {})]
 
 
 def _best_below(table: Table, above: Record, name: str, figure: str) -> Record:
-    """Choose the point with the highest `figure` at the minimum precision of `name`, no threshold above `above`."""
+    """Return the point with the highest `figure` among `above` and points with lower thresholds.
+
+    Points that do not reach the minimum character precision of the named point `name` are left out.
+    """
     records = [above]
     for row in _even_rows(table):
         threshold = row["default"]
@@ -182,7 +185,7 @@ def _record_at(sweep: Sweep, default: float, labels: Mapping[str, float]) -> Rec
 
 
 def make_record(default: float, labels: Mapping[str, float], counts: Counts) -> Record:
-    """Create the record of an operating point that is saved as JSON.
+    """Create the record of an operating point: its thresholds and figures, as a dict that can be saved as JSON.
 
     default (float): threshold of all labels without a threshold of their own.
     labels (Mapping[str, float]): label → threshold.
@@ -297,7 +300,7 @@ def needed_documents(alpha: float, bound: float = 1.0) -> int:
 
 
 def check_documents(documents: int, alpha: float, bound: float = 1.0) -> None:
-    """Check that there are enough documents for a bound.
+    """Check that there are enough documents for a bound on the expected loss.
 
     documents (int): number of documents.
     alpha, bound (float): as for `needed_documents`.
@@ -309,7 +312,10 @@ def check_documents(documents: int, alpha: float, bound: float = 1.0) -> None:
 
 
 def bounded_risk(losses: Floats, bound: float = 1.0) -> Floats:
-    """Compute the upper bound of the expected loss at each λ: the left side of the inequality of this module.
+    """Compute an upper bound of the expected loss on a new document, for each setting of the thresholds.
+
+    The bound is the left side of the inequality in the docstring of this module. λ numbers the settings; the
+    higher it is, the lower are the thresholds and the loss.
 
     losses (NDArray): loss of each document at each setting of λ, shape (settings, documents), by increasing λ.
     bound (float): B, the maximum loss of a document.
@@ -321,7 +327,10 @@ def bounded_risk(losses: Floats, bound: float = 1.0) -> Floats:
 
 
 def control_risk(losses: Floats, alpha: float, bound: float = 1.0) -> int | None:
-    """Find the smallest λ at which the expected loss on a new document is at most alpha.
+    """Find the first setting of the thresholds at which the expected loss on a new document is at most alpha.
+
+    λ numbers the settings; the higher it is, the lower are the thresholds and the loss. See the docstring of this
+    module.
 
     losses (NDArray): loss of each document at each setting of λ, shape (settings, documents), by increasing λ; values
         between 0 and `bound`.
@@ -374,12 +383,14 @@ def _recall(counts: Counts) -> float:
 
 
 def _unreached(table: Table, kind: str, wanted: float, best: float) -> ConfigError:
-    """Create the error for a constraint that no threshold satisfies (D344)."""
+    """Create the error (D344) that reports the best value reached, for a constraint that no threshold satisfies."""
     return ConfigError(Errors.D344.format(kind=kind, wanted=wanted, best=best, documents=len(table.sweep.gold)))
 
 
 def _reachable(first: Mapping[str, int | None], kind: str, wanted: float) -> dict[str, int]:
-    """Return the threshold index of each label. RAISES: ConfigError (D350) if a label has none that suffices."""
+    """Return the threshold index of each label that satisfies a constraint. RAISES: ConfigError (D350) if a label
+    has none.
+    """
     out = {label: i for label, i in first.items() if i is not None}
     if len(out) < len(first):
         labels = ", ".join(sorted(first.keys() - out.keys()))
@@ -452,7 +463,7 @@ def _control_labels(table: Table, least: int, alpha: float, loss: Loss) -> tuple
 def _lower_labels(
     table: Table, default: int, first: Mapping[str, int], failing: Callable[[Counts], list[str]]
 ) -> tuple[Record, Counts]:
-    """Find thresholds by label that satisfy a constraint together.
+    """Find thresholds for single labels such that all labels satisfy a constraint at the same time.
 
     Each label starts at the highest threshold that would be sufficient for its gold entities if all labels had it.
     Some of these entities may be predicted under another label with a higher threshold. While the gold entities of a

@@ -1,4 +1,4 @@
-"""Compute rates such as recall for each document, as published evaluations do, and their mean and spread.
+"""Compute recall and other rates for each document, as published evaluations do, and their mean and spread.
 
 All counts are of letters and digits. With "identifier" in the gold and "covered" in the prediction,
 

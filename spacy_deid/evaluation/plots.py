@@ -91,7 +91,10 @@ SERIES = {
 
 
 def mark_points(points: Mapping[str, Mapping[str, Any]]) -> dict[float, list[str]]:
-    """Group the names of points by threshold. Points with thresholds by label are left out: no curve shows them."""
+    """Group the names of operating points by threshold, without those that have thresholds by label.
+
+    A plot has a curve over one threshold, so points with several thresholds cannot be marked in it.
+    """
     marks: dict[float, list[str]] = {}
     for name, point in points.items():
         if not point["labels"]:

@@ -72,7 +72,7 @@ class ThresholdCounts:
 
 
 def sweep(gold: ArrayLike, scores: ArrayLike) -> ThresholdCounts:
-    """Count true and false positives at every distinct score except minus infinity."""
+    """Count true and false positives with each distinct score as the threshold, except minus infinity."""
     golds, values = _check(gold, scores)
     levels, place = np.unique(-values, return_inverse=True)  # in decreasing order of score
     tp = np.cumsum(np.bincount(place, golds, len(levels)).astype(np.int64))
@@ -141,7 +141,7 @@ def average_precision(gold: ArrayLike, scores: ArrayLike) -> float | None:
 
 
 def roc_auc(gold: ArrayLike, scores: ArrayLike) -> float | None:
-    """Compute the area under the ROC curve.
+    """Compute the area under the ROC curve: the chance that a PHI token scores higher than another token.
 
     RETURNS (float | None): between 0 and 1; a random score reaches .5. None if all tokens are PHI, or none is.
     """
@@ -171,7 +171,7 @@ def _check(gold: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], Float
 
 
 def _require(steps: ThresholdCounts) -> ThresholdCounts:
-    """Return the counts. RAISES: InputError (D831) if there is no PHI token or no score to choose a threshold from."""
+    """Return the counts. RAISES: InputError (D831) if there are no PHI tokens or scores to choose a threshold from."""
     if not steps.gold or not len(steps.thresholds):
         raise InputError(Errors.D831.format(gold=steps.gold, scored=int((steps.tp + steps.fp)[-1:].sum())))
     return steps
@@ -181,7 +181,7 @@ _CURVE_ROWS = 200
 
 
 def choose_threshold(gold: ArrayLike, scores: ArrayLike, by: str) -> float:
-    """Choose a threshold by a criterion.
+    """Choose the threshold of a score, by the best F1 or by a minimum recall.
 
     by (str): "f1" for the best F1, or "recall=R" for the highest threshold with recall R.
     RETURNS (float): the threshold.

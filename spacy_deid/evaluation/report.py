@@ -56,7 +56,7 @@ def _table() -> dict[str, Any]:
 
 
 def load_categories() -> tuple[Category, ...]:
-    """Return all categories of identifiers, those of high risk first."""
+    """Return all categories of identifiers from ``resources/risk_levels.json``, those of high risk first."""
     rows = _table()["categories"]
     return tuple(Category(row["name"], row["risk"], tuple(row["labels"]), row["reason"]) for row in rows)
 
@@ -67,7 +67,7 @@ def category_of(label: str) -> Category:
 
 
 def count_misses(gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]) -> dict[str, Any]:
-    """Count missed identifiers by category and risk level. One that was found under another label is not missed.
+    """Count missed identifiers by category and risk level. An identifier found under another label is not missed.
 
     A word is missed if none of its letters and digits is covered. An entity is missed partly if one of them is not
     covered, and wholly if none is.
@@ -190,7 +190,7 @@ def ablate(nlp: Language, gold: Sequence[AnnotatedText], *, scheme: str = "canon
 def predict(
     nlp: Language, docs: Sequence[Doc], gold: Sequence[AnnotatedText], stages: Stages, without: Sequence[str] = ()
 ) -> list[AnnotatedText]:
-    """Turn detections into final entities, with some components of the pipeline left out.
+    """Decide on the detections of a pipeline and return the final entities, as if some components were not there.
 
     nlp (Language): the pipeline.
     docs (Sequence[Doc]): Docs with the span groups of all detectors, from `sweep.detect`.

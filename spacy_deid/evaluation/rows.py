@@ -55,7 +55,7 @@ class MetricRow:
 
     @property
     def key(self) -> Key:
-        """The identity of a row within its file: name, data and split."""
+        """Name, data and split, which identify a row within its file."""
         return self.name, self.data, self.split
 
     @property

@@ -162,7 +162,7 @@ def find_scorable(doc: Doc) -> list[int]:
 
 
 def read_record(doc: Doc, name: str = "") -> Record:
-    """Read the scores that ``deid_surprisal`` stored in a Doc.
+    """Return the scores that ``deid_surprisal`` stored in a Doc, after checking them.
 
     doc (Doc): the note.
     name (str): name of the document, for the error message.
@@ -338,7 +338,7 @@ def store_key(nlp: Language, notes: Sequence[AnnotatedText], about: Mapping[str,
 
 
 def _read_scores(path: Path | None) -> list[dict[str, Any]]:
-    """Read the records of the notes scored so far. RAISES: InputError (D836) if the file is damaged."""
+    """Return one record for each note with stored scores. RAISES: InputError (D836) if the file is damaged."""
     if path is None or not path.exists():
         return []
     try:

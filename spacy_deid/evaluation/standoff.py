@@ -41,7 +41,7 @@ _TEXT_BOUND = re.compile(r"(T\S+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?", re.
 
 
 def read_brat(path: Path, *, scheme: str = "canonical", check_text: bool = True) -> AnnotatedText:
-    """Read a note and its brat annotations.
+    """Read a note and its brat annotations from NAME.txt and NAME.ann.
 
     path (Path): the .ann or the .txt file; the other one must be in the same folder.
     scheme (str): label scheme of the file.

@@ -50,7 +50,7 @@ BETTER: dict[str, Literal["higher", "lower"]] = {
 
 
 class Pair(NamedTuple):
-    """The text of an identifier and that of its surrogate, which is None if no surrogate could be made."""
+    """An identifier and its surrogate, both as text. The surrogate is None if none could be made."""
 
     original: str
     surrogate: str | None

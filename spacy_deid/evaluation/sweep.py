@@ -64,7 +64,7 @@ def take_apart(nlp: Language) -> Stages:
 
 
 def detect(nlp: Language, texts: Iterable[str | Doc], stages: Stages, *, without: Collection[str] = ()) -> list[Doc]:
-    """Run only the detectors of a pipeline.
+    """Run only the detectors of a pipeline, so that their results can be merged several times with `decide`.
 
     nlp (Language): the pipeline.
     texts (Iterable[str | Doc]): notes.
@@ -192,7 +192,7 @@ class Sweep:
         return Counts(*(part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)))
 
     def _count(self, i: int, point: Point) -> tuple[Array, Array, Array]:
-        """Return the counts of a document, reusing those of an earlier point at which it had the same entities."""
+        """Return the counts of a document, reusing those of a point at which the classifier found the same."""
         doc = self.docs[i]
         found = self.ner.choose(doc, self._read[i], point)
         key = tuple(span[:3] for span in found)

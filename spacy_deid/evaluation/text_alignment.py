@@ -37,7 +37,7 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextMap:
-    """Maps offsets in one text to offsets in another text of the same document. It contains no text.
+    """Maps offsets in a text to offsets in another text of the same document, for example from another PDF reader.
 
     places, others (Sequence[int]): offsets of the compared characters in the first and in the second text.
     blocks (Sequence[_Block]): corresponding parts in order, without gaps, in indices of compared characters.
@@ -214,7 +214,7 @@ def _compare_stretch(one: str, two: str, stretch: _Block) -> Iterator[_Block]:
 
 
 def _join(blocks: Iterable[_Block]) -> Iterator[_Block]:
-    """Merge adjacent blocks whose texts differ to one block."""
+    """Merge adjacent blocks that differ into one block; yield all other blocks unchanged."""
     last: _Block | None = None
     for block in blocks:
         if last and not last.same and not block.same:

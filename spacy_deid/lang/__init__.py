@@ -1,4 +1,4 @@
-"""Everything that depends on the language of a note: word lists, formats of identifiers, inflection and so on.
+"""Access to everything that depends on the language of a note: word lists, formats of identifiers, inflection etc.
 
 Each language has a folder, ``lang/XX``. `get_language` returns its `LanguageData` and never fails: for a language
 without a folder, and for everything that a language does not define, it returns safe defaults. Code outside this

@@ -28,7 +28,7 @@ class EponymConventions:
         ``beside`` is True, only forms in which the name cannot be that of a patient: "Smith fracture" is a kind of
         fracture, but "Smith's fracture" can be the fracture of a patient called Smith.
     forms (Callable[[str], Collection[str]]): name → its forms when it is used without a head word ("Parkinson's").
-    stems (Callable[[str], Collection[str]]): normal form of a word → the names that it may be inflected from. A form
+    stems (Callable[[str], Collection[str]]): normal form of a word → the names of which it can be a form. A form
         of an eponym is left out of the dictionary if one of them is an ordinary name.
     every_name_owns (bool): whether any eponym can also be the name of a patient; if False, only those that are in the
         language's lists of names.

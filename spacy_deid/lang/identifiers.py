@@ -1,4 +1,4 @@
-"""Descriptions of kinds of identifiers, from which surrogates with the same format and valid check digits are made.
+"""Describe kinds of identifiers, so that surrogates with the same format and valid check digits can be made.
 
 A code is the letters and digits of an identifier, in capitals and without separators. This module defines the types,
 the international kinds (IBAN, VIN, IMEI, payment card), and functions that compute check digits. The kinds of a
@@ -53,11 +53,12 @@ class IdentifierKind(NamedTuple):
     drawn: bool = False
 
     def fits(self, code: str, text: str, label: str) -> bool:
-        """Whether a mention is an identifier of this kind.
+        """Check whether a mention is an identifier of this kind.
 
         code (str): letters and digits of the mention, in capitals.
         text (str): the mention as written.
         label (str): canonical label of the mention.
+        RETURNS (bool): True if pattern, label, text and check digits fit.
         """
         return bool(
             re.fullmatch(self.pattern, code)
@@ -97,7 +98,7 @@ def _no_dated_kind(code: str, move: MoveDate) -> IdentifierKind | None:
 
 @dataclass(frozen=True, kw_only=True)
 class IdentifierConventions:
-    """The identifiers of the countries of a language, and the words that are written around them.
+    """The identifiers that are used in a language's countries, and the words that are written around them.
 
     kinds (Sequence[IdentifierKind]): kinds that are recognized in notes of this language only.
     kinds_abroad (Sequence[IdentifierKind]): kinds that are recognized in notes of any language.
@@ -105,9 +106,9 @@ class IdentifierConventions:
         date of birth in it; None if it contains none.
     dated_kind (Callable[[str, MoveDate], Optional[IdentifierKind]]): (code, function that moves dates) → kind whose
         surrogates contain the moved date of birth; None for a code without a date of birth.
-    words (frozenset[str]): names of identifiers ("hetu", "nhs"), casefolded. They are not replaced if they stand
-        within a mention.
-    conjunctions (Sequence[str]): words ("and") that are not replaced if they stand between two numbers of a mention.
+    words (frozenset[str]): names of identifiers ("hetu", "nhs"), casefolded. They are not replaced where they occur in
+        a mention.
+    conjunctions (Sequence[str]): words ("and") that are not replaced between two numbers of a mention.
     """
 
     kinds: Sequence[IdentifierKind] = ()
@@ -119,7 +120,11 @@ class IdentifierConventions:
 
 
 def spread(pattern: str) -> Parts:
-    """Return the parts of codes with a pattern, in which "#" is any digit, "@" any letter, and others are literal."""
+    """Convert a pattern for surrogates to parts.
+
+    pattern (str): one character per part: "#" for any digit, "@" for any capital letter, others for themselves.
+    RETURNS (Parts): for each part the characters that it can have.
+    """
     return [{"#": DIGITS, "@": LETTERS}.get(char, char) for char in pattern]
 
 
@@ -145,14 +150,15 @@ def append_luhn(code: str) -> str:
 
 
 def finish_iban(code: str) -> str:
-    """Return an IBAN with its two check digits corrected (ISO 13616)."""
+    """Return an IBAN, given without spaces, with its two check digits corrected (ISO 13616)."""
     country, account = code[:2], code[4:]
     check = 98 - int("".join(str(int(char, 36)) for char in f"{account}{country}00")) % 97
     return f"{country}{check:02}{account}"
 
 
 def iban_parts(code: str) -> Parts:
-    """Return the parts of an IBAN: the first four characters stay, the others are replaced in kind."""
+    """Return the parts of surrogates of an IBAN: its first four characters, then any digit for each digit and any
+    letter for each letter."""
     return [[code[:4]], *(DIGITS if char in DIGITS else LETTERS for char in code[4:])]
 
 

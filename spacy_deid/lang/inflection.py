@@ -77,7 +77,12 @@ class Inflector(Protocol):
         ...
 
     def analyze_noun(self, form: str, known: Callable[[str], bool]) -> Analysis | None:
-        """Analyze a form of a noun, ignoring capitals; None if ``known`` is false for all possible nominatives."""
+        """Find the nominative, case and number of an inflected noun.
+
+        form (str): one word, in upper or lower case.
+        known (Callable[[str], bool]): returns whether a word in lower case is a listed noun.
+        RETURNS (Optional[Analysis]): the analysis; None if the word is not a form of a listed noun.
+        """
         ...
 
     def guess_case(self, word: str) -> str:
@@ -123,7 +128,7 @@ def inflect(
 
 
 def inflect_like(text: str, lang: str, analysis: Analysis | str, kind: str = "place") -> str:
-    """Put a text into the case, number and possessive form of another word, such as a surrogate into its original's.
+    """Inflect a text like another word, such as a surrogate like the original, with its case, number and possessive.
 
     text (str): nominative.
     lang (str): language code.
@@ -163,7 +168,7 @@ def index_forms(names: Iterable[str], lang: str, kind: str) -> Mapping[str, tupl
 
 
 def forms_of_names(lang: str) -> Callable[[str], frozenset[str]] | None:
-    """Return `case_forms` for a language, as a function of the name alone.
+    """Return a function that lists the singular forms of a name, for a fixed language; see `case_forms`.
 
     lang (str): language code.
     RETURNS (Optional[Callable[[str], frozenset[str]]]): nominative → singular forms; None for a language that does

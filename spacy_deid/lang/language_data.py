@@ -12,7 +12,7 @@ consists of two parts:
 The code of a language has no side effects: strings in, strings out. It imports only `spacy_deid.errors`,
 `spacy_deid.lang` and the standard library, and reads its lists when they are first used, so that importing a language
 stays cheap. Code outside
-``lang/`` never compares language codes; it uses the `LanguageData` that `spacy_deid.lang.get_language` returns.
+``lang/`` does not compare language codes; it uses the `LanguageData` that `spacy_deid.lang.get_language` returns.
 """
 
 import tomllib
@@ -139,7 +139,11 @@ class LanguageData:
         return regional if self.region and regional.is_file() else path
 
     def has(self, name: str) -> bool:
-        """Whether the language has a data file or folder. name (str): as for `resource`. RETURNS (bool)."""
+        """Whether the language has a data file or folder.
+
+        name (str): as for `resource`.
+        RETURNS (bool): True if it exists.
+        """
         return self.resource(name).exists()
 
     def read_text(self, name: str) -> str:

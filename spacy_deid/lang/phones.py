@@ -1,4 +1,4 @@
-"""Types that describe telephone numbers of a country, so that surrogates are numbers which nobody has.
+"""Types that describe the telephone numbers of a country, so that surrogates can be chosen that nobody has.
 
 A numbering plan maps a national number to a range of unassigned numbers of the same type (mobile, landline, …). The
 plans of a country are in ``lang/XX/phones.py``.
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 
 class NumberRange(NamedTuple):
-    """Telephone numbers that are assigned to nobody: one of the prefixes, followed by any digits.
+    """A range of telephone numbers that are assigned to nobody: one of the prefixes, followed by any digits.
 
-    prefixes (Sequence[str]): first digits of the numbers.
-    digits (int): how many digits follow the prefix.
+    prefixes (Sequence[str]): the prefixes, of which each is the first digits of some of the numbers.
+    digits (int): number of digits after the prefix.
     """
 
     prefixes: Sequence[str]
@@ -21,7 +21,7 @@ class NumberRange(NamedTuple):
 
 
 class NumberingPlan(NamedTuple):
-    """The numbering plan of a country.
+    """The numbering plan of a country: which of its telephone numbers are unassigned and can be surrogates.
 
     unassigned (Callable[[str], Optional[NumberRange]]): national number → unassigned numbers of the same type; None
         if the number does not follow the plan.

@@ -1,8 +1,8 @@
 """The interface by which a language defines how surrogates of places, streets, postal codes and institutions are made.
 
-A language overrides functions and word lists of `PlaceConventions` and `PostalCodes`. By default a street gets no
-surrogate, so that a tag is written instead. This module also reads the lists that the functions of several languages
-use, most of them in ``places.toml``.
+A language sets functions and word lists of `PlaceConventions` and `PostalCodes`. By default a street gets no
+surrogate, and a tag is written instead. This module also reads the word lists that several languages have, most of
+them in ``places.toml``.
 """
 
 import re
@@ -95,7 +95,7 @@ class PlaceConventions:
     prepositions, articles (str): words that can stand between `generic_before` and the name, separated by "|".
     before_places (frozenset[str]): prepositions before a town in the name of an institution: "Hospital de Segovia".
     after_titles (frozenset[str]): words that can follow a title within a proper name: "Marqués de Valdecilla".
-    not_acronyms (frozenset[str]): short words that no surrogate of an acronym may be, folded, because they name
+    not_acronyms (frozenset[str]): short words, folded, that must not be surrogates of acronyms, because they name
         diseases, are offensive, or mean something else.
     acronym_vowels (Callable[[str], str]): acronym → the vowels (in capitals) that can replace its vowels.
     acronym_keeps_last (bool): whether the last letter of an acronym is kept, because its case ending depends on it.
@@ -144,7 +144,7 @@ Exchange = Callable[[str, Sequence[str]], str]
 
 
 def redraw_code(code: str, draw: Draw) -> str:
-    """Replace every character of a code by another one of its kind.
+    """Replace every character of a code by a random one of the same kind, digit or letter.
 
     code (str): letters and digits.
     draw (Draw): source of random numbers.
@@ -213,13 +213,23 @@ def place_words(lang: str) -> Mapping[str, Any]:
 
 
 def listed(words: Mapping[str, Any], key: str) -> list[str]:
-    """Return the list under a key of a table of places.toml; [] if the table has no such list."""
+    """Return the list under a key of a table.
+
+    words (Mapping[str, Any]): a table of places.toml, from `place_words`.
+    key (str): the key.
+    RETURNS (list[str]): the list; [] if the table has no such list.
+    """
     found = words.get(key, [])
     return found if isinstance(found, list) else []
 
 
 def word_set(words: Mapping[str, Any], key: str) -> frozenset[str]:
-    """Return the words of a string in a table of places.toml, folded; empty if the table has no such key."""
+    """Return the words of a string that a table has under a key.
+
+    words (Mapping[str, Any]): a table of places.toml, from `place_words`.
+    key (str): the key of a string with words separated by spaces.
+    RETURNS (frozenset[str]): the words in lower case without accents; empty if the table has no such key.
+    """
     return _split(str(words.get(key, "")))
 
 
@@ -242,13 +252,23 @@ def read_list(lang: str, name: str) -> list[str]:
 
 
 def common_surnames(lang: str, most: int = _COMMON_NAMES) -> list[str]:
-    """Return the most frequent surnames of a language, at most ``most``, the most frequent first."""
+    """Return the most frequent surnames of a language.
+
+    lang (str): language code.
+    most (int): maximum number of surnames.
+    RETURNS (list[str]): surnames, the most frequent first.
+    """
     return _first_column(lang, "names/surname.csv", most)
 
 
 @cache
 def common_given_names(lang: str, sex: str) -> frozenset[str]:
-    """Return the most frequent given names of a language for a sex ("female" or "male"), folded."""
+    """Return the most frequent given names of a language for one sex.
+
+    lang (str): language code.
+    sex (str): "female" or "male".
+    RETURNS (frozenset[str]): the names in lower case without accents.
+    """
     return frozenset(fold(name) for name in _first_column(lang, f"names/{sex}.csv", 4 * _COMMON_NAMES))
 
 

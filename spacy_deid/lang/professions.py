@@ -1,4 +1,4 @@
-"""Lists of professions, grouped by sector so that a surrogate comes from the same sector as the original.
+"""Read lists of professions, grouped by sector so that a surrogate comes from the same sector as the original.
 
 The professions are in ``synth/lists/professions.csv`` (masculine, feminine) or ``professions.txt`` (one form for
 both). The sectors, such as health care, are in the table ``professions`` of ``places.toml``. What a language returns
@@ -14,7 +14,7 @@ from .text import fold
 
 
 class Profession(NamedTuple):
-    """A profession of a language's list.
+    """A profession from the word list of a language, with its sector.
 
     male (str): masculine form.
     female (str): feminine form; the same as the masculine form if the language has one form for both.

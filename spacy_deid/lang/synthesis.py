@@ -13,7 +13,7 @@ from .identifiers import finish_iban
 
 @dataclass(frozen=True, slots=True)
 class IdBearer:
-    """The invented person whom an identifier is made for.
+    """The invented person for whom an identifier is made.
 
     sex (str): "male" or "female".
     born (date): date of birth.
@@ -32,7 +32,7 @@ IdMaker = Callable[[Random, IdBearer], str]
 
 
 def draw_digits(rng: Random, count: int) -> str:
-    """Return random digits, as many as ``count``."""
+    """Draw a string of ``count`` random digits."""
     return "".join(str(rng.randrange(10)) for _ in range(count))
 
 

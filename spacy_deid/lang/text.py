@@ -1,4 +1,4 @@
-"""Text functions for all languages: comparing spellings, splitting text, and writing a surrogate like the original.
+"""Text functions for all languages: compare spellings, split text, and write a surrogate in the style of the original.
 
 None of them depends on a language. They let a surrogate keep the capitals, the blanks, the line breaks and the
 surrounding punctuation of the value that it replaces.
@@ -42,7 +42,8 @@ def fold(text: str) -> str:
 
 
 class _Plain(dict[int, int | str]):
-    """Translation table that folds each character once and then remembers it, five times as fast as folding a text."""
+    """Translation table that folds each character when it first occurs, and caches it; five times as fast as folding
+    each text."""
 
     def __missing__(self, code: int) -> int | str:
         folded = "".join(
@@ -92,7 +93,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def capitalize(text: str) -> str:
-    """Write the first letter of a text as a capital and leave the others unchanged."""
+    """Return a text with its first letter as a capital and the others unchanged."""
     return text[:1].upper() + text[1:]
 
 

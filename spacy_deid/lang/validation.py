@@ -1,4 +1,4 @@
-"""Validators for all languages: tests of whether the text that a rule matched is a possible date or a valid number.
+"""Validators for all languages, which test whether the text that a rule matched is a possible date or a valid number.
 
 A validator takes the matched text, including separators, and returns a bool. The validators of a country's identifiers
 are in ``lang/XX/identifiers.py``. Rules files refer to all validators by their names in

@@ -1,7 +1,7 @@
-"""Backends: the interface of a language model, and llama.cpp in this process (llama-cpp-python).
+"""Open large language models, as a file in this process (llama.cpp) or on a server, behind one interface, `Backend`.
 
-Nothing remote is ever the default: a model is a file, or a server on this machine or on a host that is explicitly
-allowed. Error messages name the host or the file, never a question or an answer.
+No remote server is contacted by default: a model is a file, or a server on this machine or on a host that is
+explicitly allowed. Error messages name the host or the file, and never quote a prompt or an answer.
 """
 
 import hashlib
@@ -19,40 +19,40 @@ Message = Mapping[str, str]  # "role" ("system", "user" or "assistant") and "con
 
 
 class BackendError(DeidError):
-    """A language model returned no usable answer. Repeating the question, or a shorter one, may help."""
+    """Raised if a language model returns no usable answer. A repetition, or a shorter prompt, can help."""
 
     def __init__(self, message: str, *, too_long: bool = False) -> None:
         """Initialize the error.
 
-        message (str): what went wrong, without content.
-        too_long (bool): whether question and answer exceeded the context, or the answer was cut off.
+        message (str): what went wrong, without quoting the prompt or the answer.
+        too_long (bool): whether prompt and answer exceeded the context, or the answer was cut off.
         """
         super().__init__(message)
         self.too_long = too_long
 
 
 class Backend(Protocol):
-    """A language model. Several threads may call it at once."""
+    """The interface of a language model. Several threads can call it at once."""
 
     @property
     def name(self) -> str:
-        """str: Name of the model with its fingerprint or host, for the trace."""
+        """str: Name of the model with its fingerprint or host, to be recorded with detections."""
 
     @property
     def slots(self) -> int:
-        """int: Number of questions that are answered simultaneously; 0 if unknown."""
+        """int: Number of prompts that the model can answer simultaneously; 0 if unknown."""
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int = 2048, seed: int = 0
     ) -> str:
-        """Ask the model once.
+        """Send a conversation to the model and return its answer, without repetitions.
 
-        messages (Sequence[Message]): the conversation.
+        messages (Sequence[Message]): the conversation, which ends with the prompt to answer.
         schema (Mapping): JSON schema of the answer; whether it is enforced depends on the server.
-        max_tokens (int): maximum length of the answer.
+        max_tokens (int): maximum length of the answer, in tokens.
         seed (int): random seed of the sampling; without effect at temperature 0.
-        RETURNS (str): the raw answer, normally JSON. Parse it with ``strict=False`` and check it.
-        RAISES: BackendError if there is no answer.
+        RETURNS (str): the raw answer, normally JSON. Parse it with ``strict=False`` and check its form.
+        RAISES: BackendError if there is no usable answer.
         """
 
 
@@ -61,7 +61,7 @@ _SYSTEM: Sequence[Message] = ({"role": "system", "content": "a"}, {"role": "user
 
 
 class InProcess:
-    """A GGUF file, which answers one question at a time."""
+    """A language model in a GGUF file, which runs in this process with llama.cpp and answers one prompt at a time."""
 
     slots = 1
 
@@ -75,7 +75,7 @@ class InProcess:
         threads: int | None = None,
         gpu_layers: int = 0,
     ) -> None:
-        """Load a model; see `open_backend`.
+        """Load a model; the arguments are those of `open_backend`.
 
         RAISES: ConfigError if the model cannot be loaded (D733), the grammar is invalid (D738), or llama-cpp-python is
             not installed (D737).
@@ -135,7 +135,7 @@ class InProcess:
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int = 2048, seed: int = 0
     ) -> str:
-        """Ask the model once; see `Backend.complete`.
+        """Return the answer of the model to a conversation; see `Backend.complete`.
 
         RAISES: BackendError (D732) if there is no answer, for example because the prompt exceeds the context.
         """
@@ -171,7 +171,7 @@ def _merge(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def fingerprint(path: str | Path) -> str:
-    """Hash the size of a model and samples from the whole file; reading a file of 40 GB completely would take minutes.
+    """Compute a hash that identifies a model file, from its size and samples: reading all of 40 GB would take minutes.
 
     path (str | Path): the file.
     RETURNS (str): twelve hexadecimal digits.
@@ -200,7 +200,7 @@ def open_backend(
     key_variable: str | None = None,
     ca_file: str | None = None,
 ) -> Backend:
-    """Open a language model. A file is loaded; a server gets no request yet.
+    """Open a language model. A file is loaded into memory; no request is sent to a server yet.
 
     location (str): path of a GGUF file, or address of a server ("http://127.0.0.1:8080").
     allow (Sequence[str]): hosts other than this machine that may be contacted: names, addresses or networks

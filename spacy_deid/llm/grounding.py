@@ -1,8 +1,10 @@
-"""Grounding: find the strings that a language model returned in the note. The model is never asked for offsets.
+"""Find the strings that a language model returned in the note, to get their offsets (grounding).
 
-Texts are compared by their letters and digits only, ignoring case and accents: accents may be separate characters, a
-line break may split a word, and extracted text may contain invisible characters. The characters in between only
-determine the rule of a match.
+Language models give offsets unreliably, so they are only asked for strings.
+
+Texts are compared by their letters and digits only, ignoring case and accents, because accents can be separate
+characters, a line break can split a word, and extracted text can contain invisible characters. The other characters
+only determine the rule of a match, which states how well it fits.
 
 A bare number needs context: the house number 12 must not redact a haemoglobin of 12 (in Wiest et al. 2024 house
 numbers cost most of the precision). It matches next to its address or a word for age, or if it is long enough to
@@ -21,9 +23,9 @@ from ..lang import shared_words
 LONG_NUMBER = 4  # digits from which on a number is more than a value or a house
 _SHORTEST = 4  # letters and digits of a string that is looked for with slips of the pen
 _MOST_WORDS = 24  # of such a string: no name and no address has more
-_WRITTEN_APART = 7  # digits from which on a number may be grouped in another way, as telephone numbers are
+_WRITTEN_APART = 7  # digits from which on the grouping of a number can differ, as it does for telephone numbers
 _UNSEEN = "\u00ad\u200b-\u200d\u2060\ufeff"
-_WITHIN = frozenset("\u00ad\u200c\u200d\u2060\ufeff")  # U+200B, a space of no width, parts words
+_WITHIN = frozenset("\u00ad\u200c\u200d\u2060\ufeff")  # not U+200B, the zero-width space, which separates words
 _LETTER = r"[^\W\d_]"
 # a line ends within a word
 _BROKEN = re.compile(rf"[{_UNSEEN}]|(?<={_LETTER})[-\u2010]\s*\n\s*(?={_LETTER})")
@@ -32,12 +34,13 @@ _DECIMAL_BEFORE, _DECIMAL_AFTER = re.compile(r"\d[.,]$"), re.compile(r"[.,]\d")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A match. It contains offsets, never text.
+    """A string of the model's answer that was found in the note. It contains offsets, never text.
 
-    start, end (int): character offsets.
+    start, end (int): character offsets in the note, end exclusive.
     label (str): canonical label.
     score (float): 1.0 for an exact match, otherwise the similarity.
-    rule (str): "exact", "case", "fuzzy" or "beside" (a bare number next to what it belongs to).
+    rule (str): how the match was found: "exact", "case" (only the case differs), "fuzzy", or "beside" (a short number
+        next to an address or a word for age).
     """
 
     start: int
@@ -48,7 +51,10 @@ class Found:
 
 
 class Letters:
-    """The letters and digits of a text, without case and accents, with their offsets."""
+    """An index of the letters and digits of a text, without case and accents, in which strings can be found.
+
+    folded (str): the letters and digits without case, accents, spaces and punctuation.
+    """
 
     def __init__(self, text: str) -> None:
         """Index a text.
@@ -64,11 +70,11 @@ class Letters:
 
     @property
     def words(self) -> int:
-        """int: Number of words."""
+        """int: Number of words in the text."""
         return len(self._words)
 
     def find(self, string: str, label: str, *, loose: bool) -> list[Found]:
-        """Find the letters and digits of a string, at word boundaries.
+        """Find the occurrences of a string at word boundaries, by its letters and digits.
 
         string (str): the string.
         label (str): canonical label of the matches.
@@ -84,7 +90,7 @@ class Letters:
         return found
 
     def alike(self, string: str, label: str, least: float) -> list[Found]:
-        """Find words that are similar to a string.
+        """Find runs of words that are similar to a string, such as misspelt ones.
 
         string (str): the string.
         label (str): canonical label of the matches.
@@ -194,13 +200,13 @@ def _same_digits(found: str, string: str) -> bool:
 
 
 def _is_derived(found: str, string: str) -> bool:
-    """Return whether a lower-case word only begins like a name: "costal" is not a misspelling of Costa."""
+    """Return whether a word in lower case only begins like a name: "costal" is not a misspelling of "Costa"."""
     one, two = "".join(map(_fold, found)), "".join(map(_fold, string))
     return found.islower() and not string.islower() and one != two and (one.startswith(two) or two.startswith(one))
 
 
 _ADDRESS = frozenset({"STREET", "CITY", "STATE", "ZIP", "TERRITORY", "COUNTRY", "LOCATION_OTHER"})
-# what a bare number of a label must stand beside; of any other label: beside one of its own
+# label of a bare number → labels of the matches that it must be next to; for other labels, their own label
 _NEIGHBOURS = dict.fromkeys(_ADDRESS, _ADDRESS) | {"STREET": frozenset({"STREET", "LOCATION_OTHER"})}
 _BARE = re.compile(r"(?:\d{1,4}[a-zA-Z]?|[a-zA-Z]\d?|\d{1,3} ?[-/–] ?\d{1,3})[.,;:ºª°]*")
 _DAY = re.compile(r"(?:[0-2]?\d|3[01])[-/–](?:0?\d|1[0-2])|(?:0?\d|1[0-2])[-/–](?:[0-2]?\d|3[01])")
@@ -210,12 +216,13 @@ _GAP = re.compile(r"[ \t,]{0,3}")
 
 @dataclass(slots=True)
 class Grounding:
-    """The result of grounding.
+    """The result of `ground`: the matches in the note, and the numbers of strings without a match.
 
     found (list[Found]): matches in the order of the text.
     strings (int): number of distinct strings that the model returned.
     ungrounded (int): number of strings that the note does not contain.
-    unplaced (int): number of bare numbers that the note contains, but never next to what they could belong to.
+    unplaced (int): number of short numbers that the note contains, but never next to an address or a word for age, so
+        that they were not matched.
     """
 
     found: list[Found] = field(default_factory=list)
@@ -225,11 +232,12 @@ class Grounding:
 
 
 def ground(text: str, answers: Mapping[str, Sequence[str]], *, fuzzy: float | None = 90.0) -> Grounding:
-    """Find the strings of an answer in a text.
+    """Find the strings that a language model returned in a note.
 
     text (str): the note.
-    answers (Mapping): label → strings.
-    fuzzy (Optional[float]): minimum similarity of a fuzzy match, 0 to 100; None for no fuzzy matching.
+    answers (Mapping): label → strings returned by the model.
+    fuzzy (Optional[float]): minimum similarity of a match with a different spelling, 0 to 100; None to accept only
+        differences of case and white space.
     RETURNS (Grounding): the matches, and counts of strings without a match.
     """
     asked = list(dict.fromkeys((label, string) for label, given in answers.items() for string in given))
@@ -265,7 +273,7 @@ def _join(text: str, found: Sequence[Found]) -> list[Found]:
 
 
 def _is_bare(string: str, label: str) -> bool:
-    """Return whether a string is an ambiguous number or letter. A day with its month is not ambiguous."""
+    """Return whether a string is a short number or a letter, which needs context. A day with its month needs none."""
     somebody = label not in _ADDRESS and label != "AGE" and sum(map(str.isdigit, string)) >= LONG_NUMBER
     return bool(_BARE.fullmatch(string)) and not somebody and not (label == "DATE" and _DAY.fullmatch(string))
 
@@ -283,7 +291,7 @@ def _add_apart(found: list[Found], others: Iterable[Found]) -> list[Found]:
 
 
 def _place(text: str, letters: Letters, bare: Sequence[tuple[str, str]], result: Grounding) -> None:
-    """Match bare numbers next to what they belong to. A matched number can support the next one, as in "12, 3 B"."""
+    """Match bare numbers next to an address or a word for age. A matched number supports the next, as in "12, 3 B"."""
     left = {key: letters.find(key[1], key[0], loose=False) for key in bare}
     result.ungrounded += sum(not spots for spots in left.values())
     placed: set[tuple[str, str]] = set()
@@ -302,9 +310,9 @@ def _place(text: str, letters: Letters, bare: Sequence[tuple[str, str]], result:
 
 @cache
 def _between() -> re.Pattern[str]:
-    """Compile the expression for what may separate a street and its number, such as "No." or a comma.
+    """Compile the pattern of the characters between a street and its number, such as "No." or a comma.
 
-    The end of a sentence or line may not, because a dose can follow it.
+    They do not include the end of a sentence or line, after which a dose can follow.
     """
     words = "|".join(shared_words("note_words.toml", "numbers", "before_house_number"))
     return re.compile(rf"[ \t,/#(–-]{{0,3}}(?:(?:{words})\b[.ºª°:]*)?[ \t,/#(–-]{{0,3}}", re.IGNORECASE)
@@ -318,7 +326,7 @@ class _Neighbours:
         self._starts, self._ends = {item.start for item in wanted}, {item.end for item in wanted}
 
     def __call__(self, text: str, start: int, end: int) -> bool:
-        """Return whether only such characters lie in between as may separate a street and its number."""
+        """Return whether only characters that can separate a street and its number are between number and match."""
         before = any(
             _between().fullmatch(text, at, start) for at in range(start - _FAR, start + 1) if at in self._ends
         )
@@ -335,7 +343,7 @@ def _age_words(text: str, start: int, end: int) -> bool:
 
 @cache
 def _age_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compile the expressions for words before and after an age."""
+    """Compile the patterns of words before and after an age, for all languages."""
     before, after = ("|".join(shared_words("note_words.toml", "numbers", key)) for key in ("before_age", "after_age"))
     return (
         re.compile(rf"\b(?:{before})\W{{1,3}}$", re.IGNORECASE),

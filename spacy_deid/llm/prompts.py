@@ -1,4 +1,4 @@
-"""Prompts as files, and the answers to them: their JSON schema, and how they are parsed and checked.
+"""Load prompts for language models from files, and parse and check the answers.
 
 A prompt file is TOML::
 
@@ -35,10 +35,10 @@ _MARK = re.compile(r"(?<=[<\[])(?=[<|｜/]|[A-Za-z_][\w.:-]{0,40}[>\]])")
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An example: a text with its answer.
+    """An example in a prompt: a text with the answer that the model should give.
 
     text (str): an invented note.
-    answer (Mapping): label → strings.
+    answer (Mapping): label → identifiers in the text.
     """
 
     text: str
@@ -47,13 +47,13 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt.
+    """A prompt that asks a language model for the identifiers in a text.
 
-    id (str): name with version.
-    system (str): system message.
-    user (str): question with the placeholders {labels} and {text}, and optionally {mark}, where the question explains
-        the lines around the text.
-    labels (Mapping[str, str]): label → description.
+    id (str): name with version, such as "en/one_shot.v2".
+    system (str): system message; "" for none.
+    user (str): template of the user message, with the placeholders {labels} and {text}. If it contains {mark}, the
+        text is enclosed in two lines, which the template has to explain there.
+    labels (Mapping[str, str]): label → description for the model.
     canaries (Mapping[str, str]): label → sentence with the placeholder {} for a canary; see `llm.extraction`.
     examples (tuple[Shot, ...]): examples; empty for zero-shot.
     """
@@ -71,8 +71,9 @@ class Prompt:
         text (str): the text. Chat markup in it ("<|im_end|>") is broken up with a space, so that the model does not
             interpret it. If the prompt uses {mark}, the text is enclosed in two lines that depend on the text, so that
             a text cannot contain its own end line.
-        labels (Sequence[str]): labels to ask for.
-        RETURNS (list[Message]): system message, the examples as questions and answers, and the question.
+        labels (Sequence[str]): labels of the identifiers to request.
+        RETURNS (list[Message]): the system message, the examples as user messages with answers, and the user message
+            with the text.
         """
         spoken: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
         for shot in self.examples:
@@ -82,7 +83,7 @@ class Prompt:
         return [*spoken, {"role": "user", "content": self._ask(text, labels)}]
 
     def _ask(self, text: str, labels: Sequence[str]) -> str:
-        """Return the question. Placeholders are not filled with `str.format`, because a note may contain braces."""
+        """Return the user message for a text. `str.format` is not used to fill it, as a note can contain braces."""
         listed = "\n".join(f"- {label}: {self.labels.get(label) or LABELS[label].description}" for label in labels)
         note = _MARK.sub(" ", text)
         if "{mark}" in self.user:
@@ -95,9 +96,9 @@ class Prompt:
 
 
 def shipped_prompts() -> dict[str, Path]:
-    """List the prompts that ship with the package.
+    """List the prompts that this package contains.
 
-    RETURNS (dict[str, Path]): "en/zero_shot.v2" → file, sorted by name.
+    RETURNS (dict[str, Path]): language and name of the prompt ("en/zero_shot.v2") → file, sorted by name.
     """
     return {
         f"{language.code}/{path.stem}": path
@@ -107,10 +108,10 @@ def shipped_prompts() -> dict[str, Path]:
 
 
 def load_prompt(prompt: str, lang: str) -> Prompt:
-    """Load a prompt.
+    """Load a prompt for the extraction of identifiers.
 
-    prompt (str): name of a prompt that ships ("zero_shot.v2"), or path of a file.
-    lang (str): ISO 639-1 code of the language of a prompt that ships.
+    prompt (str): name of a prompt in this package ("zero_shot.v2"), or path of a .toml file.
+    lang (str): ISO 639-1 code of the language of the prompt; ignored for a path.
     RETURNS (Prompt): the prompt.
     RAISES: ConfigError if there is no such prompt (D735), or the file is invalid (D734).
     """
@@ -176,7 +177,7 @@ _MOST = 5000  # strings: each is looked for in the whole note
 
 
 class NoAnswer(ValueError):
-    """An answer does not have the requested form. The message does not quote it."""
+    """Raised if an answer of a language model does not have the requested form. The message does not quote it."""
 
 
 def answer_schema(labels: Sequence[str]) -> dict[str, Any]:
@@ -195,18 +196,18 @@ def answer_schema(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def read_answer(answer: str, labels: Sequence[str]) -> dict[str, list[str]]:
-    """Parse an answer and check its form.
+    """Parse the answer of a language model, and check that it is a list of strings per label.
 
-    Servers that do not enforce the schema may omit labels, write them in lower case or twice, or give null or a single
-    string; this is accepted. Labels that were not requested are ignored, but a list of strings under a key that is no
-    label is an error, because these strings may be identifiers. Control characters in strings are accepted, because
-    grammars allow them.
+    A model whose server does not enforce the schema can omit labels, write them in lower case or twice, or give null
+    or a single string; this is accepted. Labels that were not requested are ignored, but a list of strings under a key
+    that is not a label is an error, because these strings can be identifiers. Control characters in strings are
+    accepted, because grammars allow them.
 
     answer (str): raw answer of the model.
     labels (Sequence[str]): requested labels.
     RETURNS (dict): label → strings, without empty ones.
-    RAISES: NoAnswer if the answer is no JSON object, contains no requested label, values that are no strings, strings
-        under other keys, or more than 5,000 strings.
+    RAISES: NoAnswer if the answer is not a JSON object, or contains no requested label, a value that is not a string,
+        a string of more than 1,000 characters, strings under unknown keys, or more than 5,000 strings.
     """
     try:
         data: Any = json.loads(_unfenced(answer), strict=False, object_pairs_hook=_unite)
@@ -276,21 +277,22 @@ _TOKENS = 128  # of an answer
 
 
 def load_replacing_prompt(name: str = PROMPT) -> dict[str, Any]:
-    """Load a prompt.
+    """Load the prompt that asks a language model for a replacement of an identifier.
 
-    name (str): name of a prompt that ships.
-    RETURNS (dict): "id", "system", "user" with the placeholders {kind} and {value}, and "kinds": label → its name in
-        the prompt.
+    name (str): name of a prompt in this package.
+    RETURNS (dict): "id" and "system", the template "user" with the placeholders {kind} and {value}, and "kinds", which
+        maps a label to its name in the prompt.
     """
     path = files("spacy_deid") / "resources" / "surrogates" / "llm" / f"{name}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def replace_values(backend: Backend, values: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str | None]:
-    """Ask for a replacement of each value.
+    """Let a language model invent a replacement for each of several identifiers.
 
     backend (Backend): the model.
-    values (Iterable[tuple[str, str]]): canonical labels and values; duplicates are asked for once.
+    values (Iterable[tuple[str, str]]): pairs of canonical label and value; for a repeated pair only one request is
+        made.
     RETURNS (dict): (label, value) → the stripped replacement; None if the answer is not usable.
     RAISES: ConfigError (D731) if the server of the model is neither this machine nor allowed.
     """
@@ -299,7 +301,7 @@ def replace_values(backend: Backend, values: Iterable[tuple[str, str]]) -> dict[
 
 
 def _ask(backend: Backend, prompt: dict[str, Any], label: str, value: str) -> str | None:
-    """Ask for one value. Placeholders are not filled with `str.format`, because a value may contain braces."""
+    """Request one replacement. The prompt is not filled with `str.format`, because a value can contain braces."""
     head, _, tail = prompt["user"].replace("{kind}", prompt["kinds"].get(label, _KEY)).partition("{value}")
     spoken: list[Message] = [
         {"role": "system", "content": prompt["system"]},

@@ -1,6 +1,7 @@
-"""A language model server that implements OpenAI's protocol: llama-server, llama-cpp-python, vLLM or Ollama.
+"""Use a language model on a server that implements OpenAI's protocol: llama-server, llama-cpp-python, vLLM or Ollama.
 
-`Endpoint` checks where a note may be sent, `Deadline` limits the duration of a request, and `Server` asks the model.
+`Endpoint` checks that notes are sent only to this machine or an allowed host, `Deadline` limits the duration of a
+request, and `Server` sends prompts to the model.
 """
 
 import ipaddress
@@ -23,7 +24,10 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Endpoint:
-    """The address of a server. Connections use the IP address that was checked; the name is not resolved again."""
+    """The address of a server, which is only used if it is on this machine or explicitly allowed.
+
+    Connections use the IP address that was checked; the name is not resolved again.
+    """
 
     def __init__(self, url: str, allow: Sequence[str] = ()) -> None:
         """Parse an address.
@@ -40,7 +44,7 @@ class Endpoint:
         self._networks = [network for entry in allow if (network := _network(entry))]
 
     def resolve(self) -> str:
-        """Resolve the host and check that notes may be sent there.
+        """Look up the IP address of the host, and check that notes are allowed to be sent there.
 
         RETURNS (str): the IP address to connect to, as written in a URL.
         RAISES: ConfigError (D731) if any of its addresses is neither on this machine nor allowed.
@@ -53,7 +57,7 @@ class Endpoint:
         if not all(map(self._allowed, addresses)):
             reason = "the host is not this machine. To send notes there, add it to 'allow'"
             raise ConfigError(Errors.D731.format(host=self.host, reason=reason))
-        # a server on this machine mostly listens on the older address alone
+        # servers on this machine usually listen on the IPv4 address only
         first = min(addresses, key=lambda address: address.version)
         return f"[{first}]" if first.version == 6 else str(first)
 
@@ -149,13 +153,14 @@ class Deadline:
 
 
 FORMATS = ("json_schema", "json_object")
-_LONGEST = 4_000_000  # bytes of an answer: a server that talks nonsense must not fill the memory
-_REFUSED = (400, 404, 415, 422, 500, 501)  # what servers say of a format that they do not know
+_LONGEST = 4_000_000  # bytes of an answer: a faulty server must not fill the memory
+_REFUSED = (400, 404, 415, 422, 500, 501)  # status codes of servers that do not support a response format
 
 
 class Server:
-    """A language model on a server. It uses no proxy, follows no redirects, and contacts only the host that was
-    checked.
+    """A language model on a server with OpenAI's protocol; implements `backends.Backend`.
+
+    It uses no proxy, follows no redirects, and contacts only the host that `Endpoint` has checked.
     """
 
     def __init__(
@@ -218,13 +223,13 @@ class Server:
 
     @property
     def name(self) -> str:
-        """str: Model and host, for the trace."""
+        """str: Model and host, to be recorded with detections."""
         return f"{self.model.replace(os.sep, '/').rpartition('/')[2]}@{self.endpoint.host}"
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int = 2048, seed: int = 0
     ) -> str:
-        """Ask the model once; see `backends.Backend.complete`.
+        """Return the answer of the model to a conversation; see `backends.Backend.complete`.
 
         RAISES: BackendError (D732) if there is no usable answer; ConfigError (D731) if the host is no longer allowed.
         """

@@ -1,1 +1,1 @@
-"""Masked language models: loading, scoring of words, pre-training of small ones."""
+"""Score how surprising each word of a note is to a masked language model, to find identifiers that are on no list."""

@@ -1,16 +1,17 @@
-"""Columns: numbers about each scored word of a note, from the model, from word counts, and from its form and position.
+"""Compute columns, the numbers about each word of a note from which its score is computed.
 
-Scores are computed from columns. Columns of the language model and columns of the form are separate, so that the
+A column is an array with one number per scored word. `model_columns` come from the predictions of the language model
+and from word counts, `form_columns` from the spelling of a word and its position. They are separate, so that the
 contribution of the language model can be measured.
 
-Two columns measure whether a masked position expects a name. A piece v of the vocabulary is as name-like as it begins
-names more often than words of the language:
+The columns "name_mass" and "place_mass" are the probabilities that the model expects a name or a place at the position
+of a word. For a piece v of the vocabulary, the probability that it begins a name is estimated as
 
     n(v) = f(v) / (f(v) + g(v))
 
 f is the share of v among the first pieces of the names in a list, weighted by the number of people with the name; g is
-the share of v among the words of running text. A piece without a capital letter has n(v) = 0. The expected value of n
-under the distribution at a masked position is the probability that a name is expected there.
+the share of v among the words of running text. A piece without a capital letter has n(v) = 0. "name_mass" is the
+expected value of n under the distribution that the model predicts for the masked word.
 """
 
 import csv
@@ -28,7 +29,7 @@ from .scoring import WordScores
 
 Columns = dict[str, NDArray[np.float64]]
 
-MOST_SURPRISING = 1000.0  # nats; what the model can say nothing about. No word that it can read is so improbable
+MOST_SURPRISING = 1000.0  # nats; for words that the model cannot read. No word that it can read is so improbable
 MODEL_COLUMNS = ("surprisal", "per_piece", "entropy", "log_rank", "name_mass", "place_mass", "pieces")
 FORM_COLUMNS = (
     "digit", "capital", "upper", "first", "short_line", "after_colon", "line_start", "letters", "at_top", "in_list",
@@ -40,9 +41,9 @@ _ENDS = frozenset(".!?:")
 def model_columns(scores: WordScores, doc: Doc, words: Sequence[int], lang: str) -> Columns:
     """Compute the columns that depend on the language model, and the rarity of the words.
 
-    scores (WordScores): what the model returned for the words.
+    scores (WordScores): predictions of the model for the words.
     doc (Doc): the note.
-    words (Sequence[int]): tokens that were scored.
+    words (Sequence[int]): indices of the tokens that were scored.
     lang (str): ISO 639-1 code of the language whose word counts are used.
     RETURNS (Columns): "surprisal" −ln P(word), "per_piece" the surprisal divided by the number of pieces, "entropy" of
         the distribution, "log_rank" ln(1 + rank), "name_mass" and "place_mass", "pieces", "rarity" −ln of the word's
@@ -76,10 +77,10 @@ def _rarity(doc: Doc, words: Sequence[int], lang: str) -> NDArray[np.float64]:
 
 
 def form_columns(doc: Doc, words: Sequence[int]) -> Columns:
-    """Compute the columns of the form of words and of their position in the note, without a model.
+    """Compute the columns that depend only on the spelling of words and on their position in the note, not on a model.
 
     doc (Doc): the note.
-    words (Sequence[int]): tokens.
+    words (Sequence[int]): indices of the tokens to describe.
     RETURNS (Columns): shape (words,) each. 0 or 1: "digit" (contains one), "capital" (first letter only), "upper" (all
         letters), "first" (of a sentence), "short_line", "after_colon" (on the same line), "line_start", "in_list"
         (next to a comma or slash). "letters": ln of the length. "at_top": 1 on the first line, divided by e every ten
@@ -111,11 +112,12 @@ def form_columns(doc: Doc, words: Sequence[int]) -> Columns:
 
 
 def add_neighbours(columns: Columns, names: Sequence[str]) -> Columns:
-    """Add the columns of the word before and of the word after each word.
+    """Add, for each word, the values of the words before and after it as further columns.
 
-    columns (Columns): the columns.
-    names (Sequence[str]): columns to add neighbours of.
-    RETURNS (Columns): the columns, with "NAME_before" and "NAME_after" added.
+    columns (Columns): the columns of one note, in the order of its words.
+    names (Sequence[str]): the columns whose values are taken from the neighbours.
+    RETURNS (Columns): a copy with the additional columns "NAME_before" and "NAME_after". The first word counts as its
+        own predecessor, the last one as its own successor.
     """
     added = dict(columns)
     for name in names:
@@ -132,17 +134,18 @@ _LISTS = {
 
 
 def slot_properties(pieces: PieceReader, lang: str) -> dict[str, NDArray[np.float32]]:
-    """Compute how name-like and place-like each piece of a vocabulary is.
+    """Estimate for each piece of a vocabulary the probabilities that it begins a name and that it begins a place.
 
     pieces (PieceReader): the tokenizer.
-    lang (str): ISO 639-1 code.
-    RETURNS (dict[str, NDArray]): "name_mass" and "place_mass", shape (vocabulary,); zero if the language has no list.
+    lang (str): ISO 639-1 code of the lists of names and places.
+    RETURNS (dict[str, NDArray]): "name_mass" and "place_mass" → probabilities, shape (vocabulary,). They are zero if
+        the language has no list.
     """
     return {name: name_likeness(pieces, lang, read_names(lang, *lists)) for name, lists in _LISTS.items()}
 
 
 def read_names(lang: str, *lists: str) -> dict[str, float]:
-    """Count the words in lists of names.
+    """Count how many people or inhabitants have each word in their name, from lists of names.
 
     lang (str): ISO 639-1 code.
     lists (str): resources of the language: CSV files with the name in the first column and an optional column "count".
@@ -156,13 +159,14 @@ def read_names(lang: str, *lists: str) -> dict[str, float]:
 
 
 def name_likeness(pieces: PieceReader, lang: str, names: dict[str, float]) -> NDArray[np.float32]:
-    """Compute n(v) for each piece of a vocabulary; see the top of this module.
+    """Estimate for each piece of a vocabulary the probability that it begins a name rather than another word.
+
+    It is n(v) in the docstring of this module.
 
     pieces (PieceReader): the tokenizer.
-    lang (str): language of the running text. Without word counts of it, each capitalized piece that begins a name gets
-        1.
-    names (dict[str, float]): name → frequency.
-    RETURNS (NDArray): values from 0 to 1, shape (vocabulary,).
+    lang (str): language whose word counts are used. If it has none, each capitalized piece that begins a name gets 1.
+    names (dict[str, float]): name → number of people with the name.
+    RETURNS (NDArray): probabilities, shape (vocabulary,).
     """
     found = np.zeros(pieces.size)
     for piece, count in zip(pieces.first_pieces(list(names)), names.values(), strict=True):

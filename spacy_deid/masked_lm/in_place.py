@@ -1,4 +1,4 @@
-"""Replacement words in context: how probable a word is at a position, and how similar it is to the original word.
+"""Rate replacement words in their context: how probable a word is at a position, and how similar to the original word.
 
 The similarity of two words is the cosine of their contextual embeddings in the same text. The embedding of a word is
 the mean of the last hidden states of its pieces (Albanese et al. 2023, arXiv:2311.10785).
@@ -14,13 +14,13 @@ from .model import MaskedLM
 from .scoring import align_words, room_of
 
 _BATCH = 2048  # pieces that are read at once
-Row = tuple[list[int], int, int]  # pieces of a stretch of text, and from where to where the word stands in it
+Row = tuple[list[int], int, int]  # pieces of a stretch of text, and the range of the word's pieces among them
 
 
 class WordsInPlace:
     """Computes probabilities and similarities of words in a text. It stores no text, and loads the model on first use.
 
-    load (Callable[[], MaskedLM]): loads the model.
+    load (Callable[[], MaskedLM]): function that loads the model.
     """
 
     def __init__(self, load: Callable[[], MaskedLM]) -> None:
@@ -44,7 +44,7 @@ class WordsInPlace:
         """Compute how probable words are at the position of another word, by their first pieces.
 
         text (str): the text.
-        places (Sequence[tuple[int, int]]): character offsets of the words to mask, disjoint and rising.
+        places (Sequence[tuple[int, int]]): character offsets of the words to mask, disjoint and ascending.
         place (int): index of the masked word to replace.
         words (Sequence[str]): candidate words.
         RETURNS (list[float]): natural logarithms of probabilities, rounded to two digits so that rankings do not

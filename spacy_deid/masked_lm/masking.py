@@ -1,7 +1,7 @@
-"""Which words of a note are scored, and which words are masked together with the scored one.
+"""Choose the words of a note that are scored (candidates), and the words that are masked together with each of them.
 
-A name that occurs twice gives itself away, because the model can read it at its other position. Context masking
-therefore masks all occurrences of the same word or lemma.
+If a name occurs twice and only one occurrence is masked, the model predicts it by copying the other one, and the name
+does not look surprising. Context masking therefore masks all occurrences of the same word or lemma.
 """
 
 import unicodedata
@@ -24,11 +24,11 @@ Lemmatizer = Callable[[Doc], list[str]]
 
 @dataclass(frozen=True)
 class Masking:
-    """A context masking.
+    """A context masking: a function that determines which words are masked together.
 
-    name (str): name in results.
-    find (Callable): Doc and scored tokens → for each token the positions (among the scored tokens, rising) of all
-        tokens that are masked with it, its own included. The relation must be an equivalence.
+    name (str): name by which results refer to the masking.
+    find (Callable): (Doc, indices of the scored tokens) → for each scored token the positions, in this list and
+        ascending, of all tokens that are masked with it, including its own. The tokens must form disjoint groups.
     """
 
     name: str
@@ -40,7 +40,7 @@ _LONGEST_USERNAME = 40
 
 
 def make_no_masking() -> Masking:
-    """Make the masking that masks only the scored word.
+    """Make the context masking that masks only the scored word itself.
 
     RETURNS (Masking): the masking.
     """
@@ -48,7 +48,7 @@ def make_no_masking() -> Masking:
 
 
 def make_same_word_masking(at_least: int = 3) -> Masking:
-    """Make the masking that masks all occurrences of the same word, ignoring case and accents.
+    """Make the context masking that masks all occurrences of the scored word, ignoring case and accents.
 
     Occurrences inside e-mail addresses and user names are masked as well.
 
@@ -60,7 +60,7 @@ def make_same_word_masking(at_least: int = 3) -> Masking:
 
 
 def make_same_lemma_masking(lemmatizer: Lemmatizer, at_least: int = 3) -> Masking:
-    """Make the masking that masks all forms of the same word, such as "Juha" and "Juhan".
+    """Make the context masking that masks all inflected forms of the scored word, such as "Juha" and "Juhan".
 
     lemmatizer (Callable): Doc → one lemma per token. A token with an empty lemma counts as its own lemma.
     at_least (int): as for `make_same_word_masking`.
@@ -114,7 +114,7 @@ def _led_by(leader: dict[str, str], key: str) -> str:
 
 
 def _joined(doc: Doc, words: Sequence[int]) -> Iterable[int]:
-    """Yield the positions of words that may contain a name: parts of addresses, and words next to a digit or
+    """Yield the positions of words that can contain a name: parts of e-mail addresses, and words next to a digit or
     underscore.
     """
     text = doc.text
@@ -136,21 +136,21 @@ Candidates = Callable[[Doc, Sequence[int]], NDArray[np.bool_]]
 
 
 def make_all_candidates() -> Candidates:
-    """Make the choice of every word.
+    """Make the function that chooses every word for scoring.
 
-    RETURNS (Candidates): Doc and token positions → True for each token.
+    RETURNS (Candidates): (Doc, token indices) → True for each token.
     """
     return _every_word
 
 
 def make_uncommon_candidates(lang: str, per_million: float = 1000.0) -> Candidates:
-    """Make the choice of every word except the most frequent lower-case words of a language (articles, prepositions,
-    "is").
+    """Make the function that chooses every word for scoring except the most frequent lower-case words of a language,
+    such as articles, prepositions and "is".
 
     lang (str): ISO 639-1 code of the language whose word counts are used.
     per_million (float): words with at least this many occurrences per million words are not scored.
-    RETURNS (Candidates): Doc and token positions → whether each token is scored.
-    RAISES: ConfigError (D811) if no word counts ship for the language.
+    RETURNS (Candidates): (Doc, token indices) → whether each token is scored.
+    RAISES: ConfigError (D811) if the package contains no word counts of the language.
     """
     if lang not in background_languages():
         raise ConfigError(Errors.D811.format(lang=lang, known=", ".join(background_languages())))
@@ -171,10 +171,10 @@ def _uncommon(doc: Doc, words: Sequence[int], lang: str, per_million: float) -> 
 
 
 def choose_masking(masking: str | Masking, lemmatizer: Callable[[], Lemmatizer]) -> Masking:
-    """Return the context masking that a setting names.
+    """Convert the setting ``masking`` of a component to a context masking.
 
     masking (Union[str, Masking]): "none", "same_word", "same_lemma", a registered name, or a masking.
-    lemmatizer (Callable): makes the lemmatizer of "same_lemma".
+    lemmatizer (Callable): function that creates the lemmatizer; called only for "same_lemma".
     RETURNS (Masking): the masking.
     RAISES: ConfigError (D697, D698) for an unknown name.
     """
@@ -188,11 +188,11 @@ def choose_masking(masking: str | Masking, lemmatizer: Callable[[], Lemmatizer])
 
 
 def choose_candidates(candidates: str | Candidates, lang: str) -> Candidates:
-    """Return the choice of scored words that a setting names.
+    """Convert the setting ``candidates`` of a component to a function that chooses the words to score.
 
     candidates (Union[str, Callable]): "all", "uncommon", a registered name, or a function.
     lang (str): ISO 639-1 code of the language whose word counts "uncommon" uses.
-    RETURNS (Callable): Doc and token positions → whether each token is scored.
+    RETURNS (Callable): (Doc, token indices) → whether each token is scored.
     RAISES: ConfigError (D697, D698) for an unknown name, or (D811) if there are no word counts of the language.
     """
     plain: dict[str, Callable[[], Candidates]] = {

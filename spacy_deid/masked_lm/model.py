@@ -1,7 +1,7 @@
-"""Masked language models: their interface, the ONNX Runtime and transformers implementations, and loading.
+"""Load masked language models, and run them with ONNX Runtime or Hugging Face transformers behind one interface.
 
-The scorer works with word pieces, their character offsets and distributions over the vocabulary. Only this module
-knows the kind of tokenizer and the library that computes the distributions.
+The code that scores words works with word pieces, their character offsets and distributions over the vocabulary. Only
+this module depends on the kind of tokenizer and on the library that computes the distributions.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ class Encoded(NamedTuple):
 class MaskedLM(Protocol):
     """The interface of a masked language model.
 
-    name (str): name in results; it identifies the weights.
+    name (str): name by which results refer to the model; it identifies the weights.
     pieces (PieceReader): the tokenizer.
     length (int): maximum number of pieces per input, special pieces included.
     """
@@ -45,10 +45,10 @@ class MaskedLM(Protocol):
     ) -> NDArray[np.float32]:
         """Compute the distributions over the vocabulary at given positions.
 
-        ids (NDArray): vocabulary ids with masks, shape (rows, length).
+        ids (NDArray): vocabulary ids of a batch of inputs, in which some pieces are masked, shape (rows, length).
         attention (NDArray): 1 for a piece and 0 for padding, shape (rows, length).
-        places (NDArray): positions in the flattened input, shape (asked,).
-        RETURNS (NDArray): natural logarithms of probabilities, shape (asked, vocabulary), float32.
+        places (NDArray): positions to predict, as indices in the flattened `ids`, shape (positions,).
+        RETURNS (NDArray): natural logarithms of probabilities, shape (positions, vocabulary), float32.
         """
 
     def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -61,14 +61,20 @@ class MaskedLM(Protocol):
 
 
 class PieceReader:
-    """A fast tokenizer of any kind (WordPiece, BPE, SentencePiece): converts text to pieces with character offsets."""
+    """Converts texts to word pieces with character offsets, by a fast tokenizer of any kind (WordPiece, BPE, Unigram).
+
+    mask, pad (int): vocabulary ids of the mask piece and of the padding piece.
+    unknown (Optional[int]): vocabulary id of the piece for unknown text; None if the tokenizer has none.
+    size (int): number of pieces in the vocabulary.
+    before, after (list[int]): special pieces that every input begins and ends with, such as [CLS] and [SEP].
+    """
 
     def __init__(self, tokenizer: Any, source: str, *, mask: str | None, pad: str | None, unknown: str | None) -> None:
         """Initialize the tokenizer.
 
         tokenizer (tokenizers.Tokenizer): the tokenizer.
         source (str): name of the model for error messages.
-        mask, pad, unknown (Optional[str]): its special pieces.
+        mask, pad, unknown (Optional[str]): texts of its special pieces; None for one that it does not have.
         RAISES: ConfigError (D802) if it has no mask piece.
         """
         ids = {role: tokenizer.token_to_id(piece) for role, piece in (("mask", mask), ("unk", unknown)) if piece}
@@ -88,7 +94,7 @@ class PieceReader:
         self.after: list[int] = list(around.ids[last + 1 :])
 
     def encode(self, text: str) -> Encoded:
-        """Split a text into pieces.
+        """Split a text into word pieces with character offsets.
 
         text (str): the text.
         RETURNS (Encoded): the pieces, except those that cover no character.
@@ -110,9 +116,9 @@ class PieceReader:
         return [self._first(encoding.ids, encoding.offsets) for encoding in encoded]
 
     def text_of(self, piece: int) -> str:
-        """Return the text of a piece.
+        """Convert a word piece to its text.
 
-        piece (int): vocabulary id.
+        piece (int): vocabulary id of the piece.
         RETURNS (str): the text as the tokenizer decodes it.
         """
         return str(self._tokenizer.decode([piece], skip_special_tokens=False))
@@ -124,7 +130,7 @@ class PieceReader:
 
 
 def shipped_models() -> list[str]:
-    """List the languages whose model ships with the package.
+    """List the languages for which this package contains a masked language model.
 
     RETURNS (list[str]): ISO 639-1 codes, sorted.
     """
@@ -134,8 +140,8 @@ def shipped_models() -> list[str]:
 def load_masked_lm(source: str | Path, *, precision: str = "float", allow_download: bool = False) -> MaskedLM:
     """Load a masked language model.
 
-    source (str | Path): language of a model that ships ("es"), folder of an exported or transformers model, or name on
-        a model hub.
+    source (str | Path): code of a language whose model this package contains ("es"), folder of an exported or
+        transformers model, or name on a model hub.
     precision (str): "float" or "int8". "int8" is faster; its scores differ slightly and depend on the batch. torch
         quantizes models that were not exported.
     allow_download (bool): whether a model may be downloaded. Without it no network connection is made.

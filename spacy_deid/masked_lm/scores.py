@@ -1,4 +1,6 @@
-"""Scores: one number per word, computed from its columns. A higher score means that an identifier is more likely.
+"""Compute the score of each word of a note from its columns. A higher score means that an identifier is more likely.
+
+Columns are numbers about each word, such as its surprisal; see `masked_lm.columns`.
 
 `Combination` is a logistic regression on columns:
 
@@ -27,16 +29,16 @@ from ..medical.dictionary import MedicalDictionary
 from ..registries import choose_part, registry
 from .columns import MOST_SURPRISING, Columns, add_neighbours, form_columns
 
-LIMIT = 40.0  # nats; what is more surprising is not more suspicious
+LIMIT = 40.0  # nats; higher values are clipped, because they do not make an identifier more likely
 STEPS = 30
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A fitted logistic regression on columns.
+    """A fitted logistic regression that predicts from a word's columns whether it is part of an identifier.
 
-    columns (list[str]): names of the columns.
+    columns (list[str]): names of the columns (see `masked_lm.columns`) that it uses.
     means, scales (list[float]): mean and standard deviation of each column.
     weights (list[float]): weights of the standardized columns, their neighbours and their products.
     bias (float): the intercept b.
@@ -51,7 +53,7 @@ class Combination:
     def predict(self, columns: Columns) -> Values:
         """Compute the probability that each word is part of an identifier.
 
-        columns (Columns): columns of one note in the order of its words, shape (words,) each.
+        columns (Columns): the columns of one note, in the order of its words, shape (words,) each.
         RETURNS (NDArray): probabilities, shape (words,).
         RAISES: ConfigError (D810) if a column is missing.
         """
@@ -63,9 +65,9 @@ class Combination:
         return _logistic(design @ np.array(self.weights) + self.bias)
 
     def to_file(self, path: Path) -> None:
-        """Write the combination as JSON.
+        """Write the combination to a JSON file, with six significant digits.
 
-        path (Path): the file.
+        path (Path): the file; its folder is created if needed.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         rounded = {key: _rounded(value) for key, value in asdict(self).items()}
@@ -73,7 +75,7 @@ class Combination:
 
     @classmethod
     def from_file(cls, path: Path) -> "Combination":
-        """Read a combination from JSON.
+        """Read a combination from a JSON file that `to_file` wrote.
 
         path (Path): the file.
         RETURNS (Combination): the combination.
@@ -88,13 +90,13 @@ class Combination:
 def fit_combination(
     notes: Sequence[Columns], gold: Sequence[Values], columns: Sequence[str], penalty: float = 10.0
 ) -> Combination:
-    """Fit a combination.
+    """Fit a logistic regression that predicts from its columns whether a word is part of an identifier.
 
-    notes (Sequence[Columns]): columns of each note.
+    notes (Sequence[Columns]): the columns of each annotated note.
     gold (Sequence[NDArray]): for each note 1 where a word is part of an identifier and 0 elsewhere, shape (words,).
     columns (Sequence[str]): names of the columns to use.
-    penalty (float): weight of the squared weights in the penalized likelihood, which is summed over words.
-    RETURNS (Combination): the combination.
+    penalty (float): strength of the ridge penalty on the weights, relative to a likelihood that is summed over words.
+    RETURNS (Combination): the fitted regression.
     """
     names = list(columns)
     stacked = np.concatenate([np.stack([_limited(note[name]) for name in names], axis=1) for note in notes])
@@ -116,7 +118,7 @@ def fit_combination(
 
 
 def expand(columns: Columns, names: Sequence[str], means: Values, scales: Values) -> Values:
-    """Compute the features: standardized columns, their neighbours, squares and pairwise products.
+    """Compute the features of the regression: standardized columns, their neighbours, squares and pairwise products.
 
     columns (Columns): columns of one note.
     names (Sequence[str]): names of the columns to use.
@@ -151,11 +153,11 @@ def _rounded(value: object) -> object:
 
 @dataclass(frozen=True)
 class Score:
-    """A score.
+    """A score: a function that rates how likely each word is part of an identifier.
 
-    name (str): name in results.
-    compute (Callable): Doc, scored tokens and their columns → one number per token, shape (words,).
-    highest (float): score of a word that the model cannot read.
+    name (str): name by which results refer to the score.
+    compute (Callable): (Doc, indices of the scored tokens, their columns) → one number per token, shape (words,).
+    highest (float): the score that a word gets if the model cannot read it; 1 for a score that is a probability.
     """
 
     name: str
@@ -209,6 +211,8 @@ def make_entropy_score(weight: float = 1.0) -> Score:
 def make_name_slot_score(weight: float = 10.0) -> Score:
     """Make the score −ln P(word) + weight · (P(name expected) + P(place expected)), in nats.
 
+    It is high for a surprising word at a position where the model expects the name of a person or a place.
+
     weight (float): weight of the two probabilities.
     RETURNS (Score): the score.
     """
@@ -217,7 +221,8 @@ def make_name_slot_score(weight: float = 10.0) -> Score:
 
 
 def make_contrast_score(weight: float = 0.5) -> Score:
-    """Make the score −ln P(word | context) + weight · −ln P(word), in nats, which raises the score of rare words.
+    """Make the score −ln P(word | context) + weight · −ln P(word), in nats. The second term, the rarity of the word in
+    running text, raises the score of rare words.
 
     weight (float): weight of the rarity; −1 gives the negative pointwise mutual information.
     RETURNS (Score): the score.
@@ -227,13 +232,13 @@ def make_contrast_score(weight: float = 0.5) -> Score:
 
 @registry.deid_scores("spacy_deid.veto_score.v1")
 def make_veto_score(score: str | Score, lang: str, factor: float = 0.3) -> Score:
-    """Make a score that lowers another score for words of medical terms.
+    """Make a score that lowers another score for the words of medical terms, except terms named after a person.
 
     score (Union[str, Score]): the other score, or its name.
-    lang (str): ISO 639-1 code of the language of the medical dictionary that ships.
-    factor (float): factor for the score of a medical word.
+    lang (str): ISO 639-1 code of the medical dictionary.
+    factor (float): number by which the score of a medical word is multiplied.
     RETURNS (Score): the score.
-    RAISES: ConfigError (D703) if no medical dictionary ships for the language.
+    RAISES: ConfigError (D703) if this package contains no medical dictionary of the language.
     """
     score = choose_score(score, lang)
     veto = partial(_vetoed, score=score, dictionary=MedicalDictionary.load(lang), factor=factor)
@@ -244,7 +249,7 @@ def make_veto_score(score: str | Score, lang: str, factor: float = 0.3) -> Score
 def make_combined_score(source: str, kind: str = "all") -> Score:
     """Make the score of a fitted combination: the probability that a word is part of an identifier.
 
-    source (str): language of a combination that ships, or a folder of combinations.
+    source (str): code of a language whose combination this package contains, or a folder with combinations.
     kind (str): "all" for all columns; "model" for those of the language model; "form" for form, position and rarity,
         which is the baseline the language model must beat.
     RETURNS (Score): the score, from 0 to 1.
@@ -260,10 +265,10 @@ def make_combined_score(source: str, kind: str = "all") -> Score:
 
 @registry.deid_scores("spacy_deid.weighted_score.v1")
 def make_weighted_score(score: str, weight: float) -> Score:
-    """Make the score "entropy", "name_slot" or "contrast" with another weight.
+    """Make the score "entropy", "name_slot" or "contrast" with a weight other than its default.
 
-    score (str): the score.
-    weight (float): weight of its second term; see the functions `make_entropy_score`, `make_name_slot_score` and
+    score (str): name of the score.
+    weight (float): weight of its second term; see `make_entropy_score`, `make_name_slot_score` and
         `make_contrast_score`.
     RETURNS (Score): the score.
     RAISES: ConfigError (D697) for another name.
@@ -288,12 +293,13 @@ PLAIN_SCORES: dict[str, Callable[..., Score]] = {
 
 
 def choose_score(score: str | Score, lang: str) -> Score:
-    """Return the score that a setting names.
+    """Convert the setting ``score`` of a component to a score.
 
     score (Union[str, Score]): a key of `PLAIN_SCORES`, "combined", a registered name, or a score.
     lang (str): ISO 639-1 code of the language whose combination "combined" uses.
     RETURNS (Score): the score.
-    RAISES: ConfigError (D697, D698) for an unknown name, or (D809) if no combination ships for the language.
+    RAISES: ConfigError for an unknown name (D697, D698), or if this package contains no combination of the language
+        (D809).
     """
     plain: dict[str, Callable[[], Score]] = {**PLAIN_SCORES, "combined": partial(make_combined_score, lang)}
     found: Score = choose_part("deid_scores", score, plain, setting="score")
@@ -326,5 +332,5 @@ def _vetoed(
 
 
 def _combined(doc: Doc, words: Sequence[int], columns: Columns, combination: Combination) -> Values:
-    """Predict with a combination, which also uses the columns of the form."""
+    """Predict with a combination, from the given columns and those of the words' form."""
     return combination.predict({**columns, **form_columns(doc, words)})

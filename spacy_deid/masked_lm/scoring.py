@@ -1,11 +1,13 @@
-"""Scoring of words: the windows of a note, the inputs of each mode, and the reduction of distributions to numbers.
+"""Compute how probable each word of a note is to a masked language model.
 
 A long note is split into overlapping windows, and each word is scored in the window in which it is furthest from an
-edge. The mode decides which inputs the model gets for the words of a window:
+edge. The mode determines the inputs on which the model is run for the words of a window:
 
-exact: one word at a time, all pieces masked first, then revealed from left to right.
+exact: one word at a time; all its pieces are masked first, then revealed from left to right.
 spread: several words at a time, far enough apart that one mask hardly changes the distribution at the next.
-unmasked: no masks and one pass. The probability of a piece that the model can see is a different quantity.
+unmasked: all words in one pass without masks. This is fast, but gives the probability of a piece that the model sees.
+
+The predicted distributions are reduced to a few numbers per word, `WordScores`.
 """
 
 from bisect import bisect_left
@@ -27,14 +29,14 @@ Ints = NDArray[np.int64]
 
 
 class NoteWords(NamedTuple):
-    """The words of a note as pieces.
+    """The word pieces of a note, and which of them belong to each word.
 
-    ids (NDArray): vocabulary ids of the note, shape (pieces,).
+    ids (NDArray): vocabulary ids of the pieces, shape (pieces,).
     first, last (NDArray): range of the pieces of each word, end exclusive, shape (words,).
-    aligned (NDArray): whether the word could be split into pieces. It cannot if the word has no pieces, an unknown
-        piece, or more pieces than half a window, shape (words,).
-    same (Sequence): for each word the rising positions of the words that are masked with it, its own included.
-    wanted (NDArray): whether the word is scored, shape (words,).
+    aligned (NDArray): whether the model can read the word, shape (words,). It cannot if the word has no pieces, an
+        unknown piece, or more pieces than allowed.
+    same (Sequence): for each word the indices, ascending, of all words that are masked with it, including its own.
+    wanted (NDArray): whether the word is to be scored, shape (words,).
     """
 
     ids: Ints
@@ -46,11 +48,11 @@ class NoteWords(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A window of a note.
+    """A part of a note that fits into the model.
 
-    start, end (int): range of its pieces.
-    first, last (int): range of the words with at least one piece in it.
-    words (NDArray): words that are scored in it, shape (words,).
+    start, end (int): range of the pieces in the window, end exclusive.
+    first, last (int): range of the words that have at least one piece in the window, end exclusive.
+    words (NDArray): indices of the words that are scored in this window.
     """
 
     start: int
@@ -86,14 +88,15 @@ def room_of(length: int, around: int) -> int:
 def align_words(
     encoded: Encoded, starts: Ints, ends: Ints, unknown: int | None, longest: int
 ) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Find the pieces of words.
+    """Find the word pieces of each word by their character offsets.
 
     encoded (Encoded): pieces of the text.
-    starts, ends (NDArray): character offsets of the words, rising, shape (words,).
-    unknown (Optional[int]): id of the unknown piece.
+    starts, ends (NDArray): character offsets of the words, ascending, shape (words,).
+    unknown (Optional[int]): vocabulary id of the piece for unknown text; None if there is none.
     longest (int): maximum number of pieces of a word that can be scored.
-    RETURNS (tuple[NDArray, NDArray, NDArray]): first piece, end piece (exclusive), and whether the word can be scored.
-        A piece that covers two words belongs to both.
+    RETURNS (tuple[NDArray, NDArray, NDArray]): for each word its first piece, its end piece (exclusive), and whether
+        it can be scored: it has pieces, none of them unknown, and not too many. A piece that covers two words belongs
+        to both.
     """
     first = np.searchsorted(encoded.ends, starts, side="right")
     last = np.maximum(np.searchsorted(encoded.starts, ends, side="left"), first)
@@ -103,9 +106,11 @@ def align_words(
 
 
 def cut_windows(note: NoteWords, room: int, overlap: int) -> list[Window]:
-    """Split a note into windows. Each word is scored in the window in which it is furthest from an edge.
+    """Split a note into windows that fit into the model, and assign each word to the window with the most context.
 
-    note (NoteWords): the note.
+    That is the window in which the word is furthest from an edge.
+
+    note (NoteWords): the words of the note.
     room (int): number of text pieces per window.
     overlap (int): minimum number of pieces that two windows share.
     RETURNS (list[Window]): the windows that contain words to score; one window if the note fits.
@@ -140,12 +145,12 @@ def _most_central(first: Ints, last: Ints, starts: Ints, ends: Ints, total: int)
 
 
 class Job(NamedTuple):
-    """One row of a batch.
+    """One input of the model: a stretch of a note, the pieces to mask in it, and the pieces to predict.
 
-    start, end (int): pieces of the note that form the input.
-    masked (Sequence[int]): pieces that are masked.
-    asked (Sequence[tuple]): predictions to read, as (piece, word, step); step n is asked after n pieces of the word
-        were revealed.
+    start, end (int): range of the note's pieces that form the input, end exclusive.
+    masked (Sequence[int]): indices of the pieces that are masked.
+    asked (Sequence[tuple]): predictions to read, as (piece, word, step); at step n, the first n pieces of the word are
+        visible.
     """
 
     start: int
@@ -156,12 +161,12 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True)
 class Mode:
-    """A mode.
+    """A mode: the way in which words are masked to be scored, a trade-off between exactness and speed.
 
-    name (str): name in results.
-    jobs (Callable): note and window → jobs.
+    name (str): name by which results refer to the mode.
+    jobs (Callable): (note, window) → the inputs on which the model is run to score the words of the window.
     overlap (Callable): maximum input length in pieces → number of pieces that two windows share.
-    precision (str): default precision of the model, "float" or "int8".
+    precision (str): default precision of the model in this mode, "float" or "int8".
     """
 
     name: str
@@ -174,7 +179,7 @@ def make_exact_mode() -> Mode:
     """Make the mode that follows the definition: P(word) = ∏ P(piece | its preceding pieces in the word, the
     surrounding text).
 
-    RETURNS (Mode): the mode. It needs one row per piece.
+    RETURNS (Mode): the mode. It runs the model on one input per piece.
     """
     return Mode("exact", _one_by_one, half_overlap, "float")
 
@@ -184,7 +189,8 @@ def make_spread_mode(gap: int = 10) -> Mode:
     """Make the mode that masks several words of a window at a time.
 
     gap (int): number of visible pieces between two words that are masked at once.
-    RETURNS (Mode): the mode. It needs about `gap` rows per window and per piece of the longest words.
+    RETURNS (Mode): the mode. It runs the model on about `gap` inputs per window for the first pieces of all words, and
+        on fewer for each further piece.
     """
 
     return Mode(f"spread-{gap}", partial(_apart, gap=gap), _quarter, "int8")
@@ -193,7 +199,7 @@ def make_spread_mode(gap: int = 10) -> Mode:
 def make_unmasked_mode() -> Mode:
     """Make the mode that reads all words of a window at once, without masks.
 
-    RETURNS (Mode): the mode. It needs one row per window.
+    RETURNS (Mode): the mode. It runs the model on one input per window.
     """
     return Mode("unmasked", _all_at_once, _quarter, "int8")
 
@@ -203,7 +209,7 @@ PLAIN_MODES = {"exact": make_exact_mode, "spread": make_spread_mode, "unmasked":
 
 
 def choose_mode(mode: str | Mode) -> Mode:
-    """Return the mode that a setting names.
+    """Convert the setting ``mode`` of a component to a mode.
 
     mode (Union[str, Mode]): "exact", "spread", "unmasked", a registered name, or a mode.
     RETURNS (Mode): the mode.
@@ -229,7 +235,7 @@ def _one_by_one(note: NoteWords, window: Window) -> Iterator[Job]:
 
 
 def _apart(note: NoteWords, window: Window, gap: int) -> Iterator[Job]:
-    """Yield jobs of distant words. Words with several pieces are asked again for each further piece."""
+    """Yield jobs that mask several distant words at once; words with several pieces occur in a job for each piece."""
     waiting = [(int(word), _other_pieces(note, window, word)) for word in window.words]
     step = 0
     while waiting:
@@ -271,7 +277,7 @@ def _groups(note: NoteWords, waiting: Waiting, step: int, gap: int) -> list[Wait
 
 
 def _all_at_once(note: NoteWords, window: Window) -> Iterator[Job]:
-    """Yield one job for all words."""
+    """Yield one job that predicts all pieces of all words, without masks."""
     asked = [
         (piece, int(word), piece - int(note.first[word]))
         for word in window.words
@@ -304,11 +310,12 @@ class WordScores(NamedTuple):
 
     log_prob (NDArray): ln P(word); -inf for a word that could not be split into pieces.
     entropy (NDArray): entropy, in nats, of the distribution predicted for the first piece of the word.
-    rank (NDArray): number of pieces that are more probable than the first piece of the word.
-    masses (dict[str, NDArray]): expected value of each property of pieces under that distribution.
+    rank (NDArray): number of pieces that this distribution rates more probable than the word's first piece.
+    masses (dict[str, NDArray]): name of a property of pieces → its expected value under this distribution, such as
+        the probability that the first piece begins a name.
     pieces (NDArray): number of pieces in the word.
     aligned (NDArray): whether the model can read the word.
-    best (NDArray): the most probable first pieces in descending order, shape (words, best), int64;
+    best (NDArray): vocabulary ids of the most probable first pieces, most probable first, shape (words, best), int64;
         -1 for words that were not scored.
     """
 
@@ -331,16 +338,17 @@ def score_words(
     batch: int = BATCH,
     best: int = 0,
 ) -> list[WordScores]:
-    """Score the words of notes.
+    """Run a masked language model on notes, and reduce its predictions to numbers per word.
 
     model (MaskedLM): the model.
     notes (list[NoteWords]): the notes. Short notes share batches.
-    mode (Mode): how words are masked.
-    properties (Optional[Mapping]): name → property of every piece of the vocabulary, shape (vocabulary,).
+    mode (Mode): the way in which words are masked.
+    properties (Optional[Mapping]): name → a number for every piece of the vocabulary, shape (vocabulary,), whose
+        expected values become `WordScores.masses`.
     length (Optional[int]): window length in pieces; None for the maximum of the model.
     batch (int): number of pieces per batch. Memory depends on it, not on the length of the notes.
-    best (int): number of most probable pieces to keep per word.
-    RETURNS (list[WordScores]): one per note.
+    best (int): number of most probable first pieces to keep per word.
+    RETURNS (list[WordScores]): the scores of each note.
     RAISES: ConfigError (D808) if the window is too short.
     """
     length = min(length or model.length, model.length)
@@ -424,7 +432,7 @@ def _describe_slots(
     found: NDArray[np.float32],
     matrix: NDArray[np.float32] | None,
 ) -> None:
-    """Compute entropy, rank, masses and best pieces from the first distribution of each word."""
+    """Store entropy, rank, masses and best pieces of words, from the distributions predicted for first pieces."""
     probs = np.exp(log_probs)
     entropy = -np.einsum("ij,ij->i", probs, np.maximum(log_probs, -1e4))
     rank = (log_probs > found[:, None]).sum(axis=1)

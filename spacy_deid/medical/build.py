@@ -1,16 +1,17 @@
-"""Build a medical dictionary from the terms of many sources, and from eponyms.
+"""Build a medical dictionary, whose terms are kept in a note, from terminologies and from a table of eponyms.
 
-What a source calls a term is not always safe to keep in a note. A term that as a whole could be a person ("Colon", a
-surname in Spain) or a place gets the form "name", so that only its context can release it. A term that contains an
-eponym gets the form "eponym". Words of kinship, time, trades and institutions are never medical terms.
+Not every term of a terminology is safe to keep in a note. A term that as a whole could be a person ("Colon", a
+surname in Spain) or a place gets the form "name": it is kept only if the surrounding words show that it is medical. A
+term that contains an eponym gets the form "eponym". Words for relatives, times, trades and institutions never become
+medical terms.
 
-Phrases of eponyms are made from two tables. ``eponyms.csv`` has the names, each with its concepts and with whether it
-is medical without a head word: ``always`` ("Guillain-Barré"), by ``context`` ("Parkinson") or ``never`` ("Bruce").
-``heads.csv`` has for each concept its kind, and whether a patient can own it; ``eponym_heads.csv`` of a language has
-its words: "disease", "enfermedad", "tauti". A name serves every language.
+Eponym phrases are generated from three tables. ``eponyms.csv`` lists the names, each with its concepts and with
+whether the name is medical without a head word: ``always`` ("Guillain-Barré"), depending on ``context``
+("Parkinson") or ``never`` ("Bruce"). ``heads.csv`` gives the kind of each concept, and whether a patient can own it.
+``eponym_heads.csv``, one file per language, gives the head words of each concept: "disease", "enfermedad", "tauti".
 
-"Mr. Smith's fracture" is not a Smith fracture: for what a patient can own, no phrase in the possessive is made if the
-name is an ordinary one. "Smith fracture" and "Wilson's disease" are made.
+"Mr. Smith's fracture" is not a Smith fracture. For a concept that a patient can own, therefore, no possessive phrase
+is generated if the name is a common one. "Smith fracture" and "Wilson's disease" are generated.
 """
 
 import csv
@@ -31,11 +32,12 @@ _ALONE = {"always": "eponym", "context": "name", "never": ""}
 
 
 class Eponym(NamedTuple):
-    """A name with the concepts that bear it.
+    """A person's name after which medical concepts are named: one row of ``eponyms.csv``.
 
-    name (str): "Guillain-Barré".
-    concepts (tuple[str, ...]): concepts of the heads table.
-    alone (str): "always", "context" or "never".
+    name (str): the name, such as "Guillain-Barré".
+    concepts (tuple[str, ...]): the concepts named after it; keys of ``heads.csv``.
+    alone (str): whether the name is medical without a head word: "always", "context" (the surrounding words decide)
+        or "never".
     """
 
     name: str
@@ -44,11 +46,12 @@ class Eponym(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What a concept is called in one language.
+    """The head words of a concept in one language, which are combined with names into eponym phrases.
 
-    kind (str): kind of term.
-    owned (bool): whether a patient of that name could have it: a fracture, a test, an operation.
-    words (tuple[str, ...]): "syndrome", "sd".
+    kind (str): kind of the phrases, one of `dictionary.KINDS`.
+    owned (bool): whether a note can ascribe the thing to a patient of that name ("Smith's fracture"): True for a
+        fracture, a test or an operation.
+    words (tuple[str, ...]): the head words, such as "syndrome" and "sd"; empty if the language has none.
     """
 
     kind: str
@@ -59,9 +62,10 @@ class Head(NamedTuple):
 def read_eponyms(path: Path) -> list[Eponym]:
     """Read a table of eponyms.
 
-    path (Path): CSV with the columns name, concepts (parted by "|") and alone.
-    RETURNS (list[Eponym]): the rows.
-    RAISES: ConfigError (D701) naming the row.
+    path (Path): CSV file with the columns "name", "concepts" (separated by "|") and "alone".
+    RETURNS (list[Eponym]): one item per row.
+    RAISES: ConfigError (D701) if a column is missing, or a row has the wrong number of columns or an invalid "alone";
+        it names the row.
     """
     rows = []
     for row, values in _read(path, ("name", "concepts", "alone")):
@@ -74,11 +78,11 @@ def read_eponyms(path: Path) -> list[Eponym]:
 
 
 def read_heads(lang: str) -> dict[str, Head]:
-    """Read the concepts of eponyms with their head words in a language.
+    """Read the head words that make a name a medical term in a language, by concept.
 
-    lang (str): ISO 639-1 code; a language without ``eponym_heads.csv`` has no head words.
-    RETURNS (dict[str, Head]): concept → its kind and words.
-    RAISES: ConfigError (D701) for a row with another number of columns.
+    lang (str): ISO 639-1 code. For a language without ``eponym_heads.csv``, every concept has an empty list of words.
+    RETURNS (dict[str, Head]): concept → its kind and head words.
+    RAISES: ConfigError (D701) if a row has the wrong number of columns.
     """
     file = get_language(lang).resource("eponym_heads.csv")
     rows = _read(file, ("concept", "words")) if file.is_file() else ()
@@ -90,13 +94,14 @@ def read_heads(lang: str) -> dict[str, Head]:
 
 
 def expand_eponyms(eponyms: Iterable[Eponym], heads: Mapping[str, Head], lang: str) -> Iterator[MedicalTerm]:
-    """Make all phrases of eponyms in one language.
+    """Generate the phrases in which a language uses eponyms: "Parkinson's disease", "Parkinson".
 
     eponyms (Iterable[Eponym]): the names.
-    heads (Mapping[str, Head]): the head words of the language.
+    heads (Mapping[str, Head]): concept → its head words in the language, from `read_heads`.
     lang (str): ISO 639-1 code.
-    YIELDS (MedicalTerm): phrases with head words, form "eponym", and names alone.
-    RAISES: ConfigError (D707) for a concept without a head.
+    YIELDS (MedicalTerm): the combinations of names and head words, with the form "eponym", and the names that are
+        medical without a head word.
+    RAISES: ConfigError (D707) if `heads` lacks a concept.
     """
     conventions = get_language(lang).eponyms
     listed = name_words(lang)
@@ -116,13 +121,13 @@ def expand_eponyms(eponyms: Iterable[Eponym], heads: Mapping[str, Head], lang: s
 
 
 def _form_alone(name: str, alone: str) -> str:
-    """The form of a name without its head word. Two surnames with a hyphen can be one person: "Stevens-Johnson"."""
+    """The form of a name without head word: "name" if a person can have it ("Stevens-Johnson"), "" to leave it out."""
     form = _ALONE[alone]
     return "name" if form == "eponym" and is_person_name(normal_form(name)) else form
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table, checked for their columns."""
+    """Yield line number and values of each row of a CSV file. RAISES: ConfigError (D701) if a column is missing."""
     with path.open(encoding="utf8", newline="") as file:
         reader = csv.DictReader(file, strict=True)
         if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
@@ -143,12 +148,13 @@ _INFLECTED_WORDS = 2  # a longer term is a classification's wording, which notes
 def build_dictionary(
     lang: str, sources: Mapping[str, Iterable[MedicalTerm]], base: MedicalDictionary | None = None
 ) -> MedicalDictionary:
-    """Build a dictionary.
+    """Build a medical dictionary from the terms of one or more sources.
 
     lang (str): ISO 639-1 code.
-    sources (Mapping): name of a source → its terms; of a term in several sources the first one's kind holds.
-    base (MedicalDictionary): a dictionary to start from, which is changed.
-    RETURNS (MedicalDictionary): the dictionary; its manifest has the number of terms from each source.
+    sources (Mapping): name of a source → its terms. A term that several sources contain gets the kind that the first
+        of them gives it.
+    base (MedicalDictionary): a dictionary to extend in place; None to start with an empty one.
+    RETURNS (MedicalDictionary): the dictionary; its manifest contains the number of terms from each source.
     """
     dictionary = base or MedicalDictionary(lang)
     every: list[MedicalTerm] = []
@@ -163,20 +169,24 @@ def build_dictionary(
 
 
 def eponym_terms(lang: str) -> list[MedicalTerm]:
-    """The eponyms that ship, in the phrases of a language.
+    """Generate the phrases of the eponyms in this package's ``eponyms.csv``.
 
-    lang (str): ISO 639-1 code; one without head words has the names that are medical alone.
-    RETURNS (list[MedicalTerm]): the terms.
+    lang (str): ISO 639-1 code. A language without head words gets only the names that are medical without one.
+    RETURNS (list[MedicalTerm]): the phrases.
     """
     return list(expand_eponyms(read_eponyms(_FOLDER / "eponyms.csv"), read_heads(lang), lang))
 
 
 def refine(terms: Iterable[MedicalTerm], lang: str) -> Iterator[MedicalTerm]:
-    """Give terms the forms that are safe, inflect short ones, and leave out what is no use.
+    """Prepare the terms of a source for a dictionary.
 
-    terms (Iterable[MedicalTerm]): terms as their source has them.
+    Each term gets the form that is safe for it: "name" if it can be a person or a place, "eponym" if it contains an
+    eponym, "symbol" if it is a short abbreviation. Terms of more than six words or 80 characters, and terms that are
+    never medical, are dropped. Terms of one or two words are also inflected if the language inflects nouns.
+
+    terms (Iterable[MedicalTerm]): the terms as their source has them.
     lang (str): ISO 639-1 code.
-    YIELDS (MedicalTerm): the terms.
+    YIELDS (MedicalTerm): the terms in normal form. Terms whose form is already "eponym" or "name" are not changed.
     """
     for term in terms:
         folded = normal_form(term.text)
@@ -193,7 +203,7 @@ def refine(terms: Iterable[MedicalTerm], lang: str) -> Iterator[MedicalTerm]:
 
 
 def _form(term: MedicalTerm, folded: str) -> str:
-    """The form of a term: the most careful one that it needs."""
+    """The form that limits a term's use as far as needed, because it can be a person, a place or an abbreviation."""
     if is_person_name(folded) or is_place(folded):
         return "name"
     if term.form == "term" and " " in folded and not _eponym_words().isdisjoint(folded.replace("'s", "").split()):
@@ -204,21 +214,21 @@ def _form(term: MedicalTerm, folded: str) -> str:
 
 
 def _inflected(text: str, lang: str) -> set[str]:
-    """The cases of a term's last word."""
+    """The term with its last word in each grammatical case."""
     *before, last = text.lower().split()
     return {" ".join([*before, form]) for form in case_forms(last, lang, kind="noun")}
 
 
 @cache
 def _eponym_words() -> frozenset[str]:
-    """The words of the eponyms that ship, those that are names alone."""
+    """The words of four or more letters in the names of ``eponyms.csv``, in normal form."""
     names = {normal_form(eponym.name) for eponym in read_eponyms(_FOLDER / "eponyms.csv")}
     return frozenset(word for name in names for word in name.split() if len(word) > 3)  # not "von", "de", "Rh"
 
 
 @cache
 def _places() -> frozenset[str]:
-    """The towns, provinces and countries of the lists that ship."""
+    """Towns, provinces and countries from the lists of all languages in this package, in normal form."""
     lists = ("gazetteer.csv", "synth/lists/places.csv", "synth/lists/countries.txt")
     texts = [language.read_text(name) for language in all_languages() for name in lists]
     cells = (cell for text in texts for row in csv.reader(text.splitlines()) for cell in row)
@@ -226,20 +236,20 @@ def _places() -> frozenset[str]:
 
 
 def is_place(term: str) -> bool:
-    """Whether a term is a place by the lists that ship.
+    """Whether this package's lists of places contain a term.
 
-    term (str): a normal form.
-    RETURNS (bool): True for a town, a region or a country.
+    term (str): the term in normal form.
+    RETURNS (bool): True if a list has a town, region or country of that name.
     """
     return term in _places()
 
 
 @cache
 def never_medical(lang: str) -> frozenset[str]:
-    """Words that are never a medical term of their own: kinship, months, trades, institutions.
+    """Load the words that are never a medical term alone: relatives, months, trades, institutions.
 
     lang (str): ISO 639-1 code.
-    RETURNS (frozenset[str]): normal forms; none for a language without a list.
+    RETURNS (frozenset[str]): the words in normal form; empty if the language has no list.
     """
     lines = get_language(lang).read_text("medical/not_medical.txt").splitlines()
     return frozenset(filter(None, map(normal_form, lines)))

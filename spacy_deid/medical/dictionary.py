@@ -1,11 +1,12 @@
-"""The medical dictionary: terms that are medicine, whoever they are named after, and how each may be used.
+"""Find medical terms in a note with a dictionary, so that they are not removed as identifiers.
 
-A match tells its kind (disease, drug, test …) and its form, which is the first half of its rule:
+A match has a kind (disease, drug, test …) and a form. The form states under which condition the text counts as
+medical; it is the first part of the match's rule:
 
-    term     an ordinary term: "angiosarcoma", "mmHg"
-    eponym   a name with the word that makes it medical: "Parkinson's disease", "signo de Babinski", "Crohnin tautia"
-    name     the name alone, as notes write it: "Parkinson", "Babinski positive". It may be a person: the context says
-    symbol   a term that is one in capitals only: "BRCA1", "ADHD"
+    term     always: "angiosarcoma", "mmHg"
+    eponym   always: a name with a head word, such as "Parkinson's disease", "signo de Babinski", "Crohnin tautia"
+    name     if the surrounding words show that no person is meant: "Parkinson", "Babinski positive"
+    symbol   if it is in capitals: "BRCA1", "ADHD"
 """
 
 import hashlib
@@ -43,11 +44,11 @@ _MAGIC = b"DEIDMED1"
 
 
 class MedicalTerm(NamedTuple):
-    """A term on its way into a dictionary.
+    """A medical term to add to a dictionary.
 
-    text (str): as its source writes it.
-    kind (str): one of `KINDS`.
-    form (str): one of `FORMS`.
+    text (str): the term as its source writes it, or in normal form.
+    kind (str): what it denotes, one of `KINDS`.
+    form (str): under which condition it counts as medical, one of `FORMS`.
     """
 
     text: str
@@ -56,11 +57,11 @@ class MedicalTerm(NamedTuple):
 
 
 class MedicalMatch(NamedTuple):
-    """A medical term in a text.
+    """A medical term that was found in a text.
 
-    start, end (int): characters of the original, end exclusive; an eponym's head word is among them.
-    label (str): the kind of term.
-    rule (str): form and kind, "eponym:disease".
+    start, end (int): character offsets in the text, end exclusive. The span of an eponym includes its head word.
+    label (str): kind of the term, one of `KINDS`.
+    rule (str): form and kind, such as "eponym:disease".
     """
 
     start: int
@@ -70,25 +71,26 @@ class MedicalMatch(NamedTuple):
 
     @property
     def form(self) -> str:
-        """How the term may be used: one of `FORMS`."""
+        """Under which condition the term counts as medical: one of `FORMS`."""
         return self.rule.partition(":")[0]
 
     @property
     def person_named(self) -> bool:
-        """Whether the term is named after a person (or a place), with its head word or alone."""
+        """Whether the term contains the name of a person or place after which it is named: "Parkinson's disease"."""
         return self.form in ("eponym", "name")
 
     @property
     def needs_context(self) -> bool:
-        """Whether the term is a bare name, which only its context can tell from a person's."""
+        """Whether the term is a name without head word, so that the surrounding words decide if a person is meant."""
         return self.form == "name"
 
 
 class MedicalDictionary:
-    """Medical terms of one language.
+    """The medical terms of one language, which can be found in texts.
 
     lang (str): ISO 639-1 code.
-    manifest (dict): where the terms come from: source → how many it gave.
+    manifest (Mapping): information on the origin of the terms, stored with them. `build_dictionary` writes the number
+        of terms per source under "sources".
     """
 
     def __init__(self, lang: str, manifest: Mapping[str, Any] | None = None) -> None:
@@ -99,21 +101,21 @@ class MedicalDictionary:
 
     @property
     def version(self) -> str:
-        """Short hash of the terms and the manifest."""
+        """The first 12 hexadecimal digits of a SHA-256 hash of the terms and the manifest."""
         if not self._version:
             self._version = _hash(self.to_bytes())
         return self._version
 
     def __len__(self) -> int:
-        """The number of terms, forms of inflection counted."""
+        """The number of terms; each inflected form counts as one."""
         return len(self._matcher)
 
     def add(self, terms: Iterable[MedicalTerm]) -> int:
-        """Add terms. What would match nearly everywhere or is too long is left out.
+        """Add terms. Terms that are too long, or so general that they would match in nearly every note, are dropped.
 
-        terms (Iterable[MedicalTerm]): the terms; of several with one normal form the most careful form holds, and of
-            those the first.
-        RETURNS (int): how many were added, each normal form counted once.
+        terms (Iterable[MedicalTerm]): the terms. Of several terms with the same normal form, the one whose form is
+            the most restrictive (first in `FORMS`) is kept; of equals, the first.
+        RETURNS (int): the number of distinct normal forms that were added.
         """
         entries: dict[str, tuple[int, str]] = {}
         for text, kind, form in terms:
@@ -130,10 +132,11 @@ class MedicalDictionary:
         return len(entries)
 
     def find(self, text: str) -> list[MedicalMatch]:
-        """Find the terms of a text, the longest where several lie within one another.
+        """Find the terms in a text. Of nested terms, only the longest is returned.
 
-        text (str): the original.
-        RETURNS (list[MedicalMatch]): in the order of the text.
+        text (str): the text, not normalised.
+        RETURNS (list[MedicalMatch]): the terms in the order of the text; "symbol" terms only where they are in
+            capitals.
         """
         kept: dict[tuple[int, int], MedicalMatch] = {}
         for match in (MedicalMatch(*match) for match in self._matcher.find(text)):
@@ -145,21 +148,21 @@ class MedicalDictionary:
         return list(kept.values())
 
     def to_bytes(self) -> bytes:
-        """Write the dictionary.
+        """Serialize the dictionary.
 
-        RETURNS (bytes): compressed msgpack; equal terms give equal bytes.
+        RETURNS (bytes): compressed msgpack; dictionaries with equal terms give equal bytes.
         """
         message = {"lang": self.lang, "manifest": self.manifest, "terms": self._matcher.to_bytes()}
         return _MAGIC + zlib.compress(srsly.msgpack_dumps(message), 9)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "dictionary") -> "MedicalDictionary":
-        """Read what `to_bytes` wrote.
+        """Create a dictionary from the bytes that `to_bytes` returned.
 
-        data (bytes): the dictionary.
-        name (str): what the error calls it.
+        data (bytes): the serialized dictionary.
+        name (str): name of the dictionary in an error message.
         RETURNS (MedicalDictionary): the dictionary.
-        RAISES: ConfigError (D704).
+        RAISES: ConfigError (D704) if the bytes are not a valid dictionary.
         """
         try:
             message = srsly.msgpack_loads(zlib.decompress(data.removeprefix(_MAGIC)))
@@ -172,11 +175,11 @@ class MedicalDictionary:
 
     @classmethod
     def from_file(cls, path: str | Path) -> "MedicalDictionary":
-        """Read a dictionary that `spacy-deid medical build` wrote.
+        """Load a dictionary from a file that `spacy-deid medical build` wrote.
 
         path (str or Path): the file.
         RETURNS (MedicalDictionary): the dictionary.
-        RAISES: ConfigError (D704, D707).
+        RAISES: ConfigError if the file does not exist (D707) or is not a valid dictionary (D704).
         """
         if not Path(path).is_file():
             raise ConfigError(Errors.D707.format(path=path, reason="no such file"))
@@ -184,16 +187,17 @@ class MedicalDictionary:
 
     @classmethod
     def load(cls, lang: str) -> "MedicalDictionary":
-        """Load the dictionary of a language that ships; the second call gives the same one.
+        """Load the medical dictionary of a language that this package contains.
 
         lang (str): ISO 639-1 code.
-        RETURNS (MedicalDictionary): the dictionary. Do not add to it: read your own with `from_file`.
-        RAISES: ConfigError (D703).
+        RETURNS (MedicalDictionary): the dictionary. It is cached and shared by all callers, so do not add terms to it;
+            load a dictionary of your own with `from_file`.
+        RAISES: ConfigError (D703) if the package contains none for the language.
         """
         return _load(lang)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what `to_bytes` writes."""
+        """Pickle the dictionary as the bytes that `to_bytes` returns."""
         return MedicalDictionary.from_bytes, (self.to_bytes(),)
 
 
@@ -204,7 +208,7 @@ def _hash(data: bytes) -> str:
 
 @cache
 def _load(lang: str) -> MedicalDictionary:
-    """Load a dictionary that ships, once."""
+    """Load a dictionary that this package contains, with a cache."""
     if lang not in (known := languages()):
         raise ConfigError(Errors.D703.format(lang=lang, known=", ".join(known)))
     data = get_language(lang).resource("medical/dictionary.bin").read_bytes()
@@ -212,8 +216,8 @@ def _load(lang: str) -> MedicalDictionary:
 
 
 def languages() -> list[str]:
-    """The languages that a medical dictionary ships for.
+    """List the languages for which this package contains a medical dictionary.
 
-    RETURNS (list[str]): ISO 639-1 codes, in order.
+    RETURNS (list[str]): ISO 639-1 codes, sorted.
     """
     return language_codes("medical/dictionary.bin")

@@ -1,9 +1,9 @@
-"""Medical terms from an institution's own notes: phrases that its clinicians share with the scientific literature.
+"""Collect medical terms from an institution's own notes: the phrases that also occur in scientific literature.
 
-A phrase of up to three words is a medical term if it also stands in scientific text, in the notes of several patients,
-and is neither in the institution's dictionaries of identifiers nor, as a whole, a name of a person or a place (the
-"harvest" of Duke's de-identification system). What the dictionaries find in a note is cut out before phrases are made,
-so that no part of an identifier becomes part of a term.
+A phrase of up to three words is taken as a medical term if it occurs in scientific text and in the notes of several
+patients, and if it is neither in the institution's dictionaries of identifiers nor, as a whole, the name of a person
+or a place (the "harvest" of Duke's de-identification system). Everything that the dictionaries of identifiers find is
+removed from a note before its phrases are counted, so that no part of an identifier becomes part of a term.
 """
 
 import csv
@@ -26,10 +26,10 @@ Finder = Callable[[str, str], Iterable[Match]]
 
 
 class Note(NamedTuple):
-    """A note of a patient.
+    """A note and the patient whom it is about.
 
     patient (str): the patient's id.
-    text (str): the note.
+    text (str): the text of the note.
     """
 
     patient: str
@@ -37,12 +37,12 @@ class Note(NamedTuple):
 
 
 class Harvested(NamedTuple):
-    """A phrase that was taken.
+    """A phrase that `harvest` accepted as a medical term, with the counts that justify it.
 
-    term (str): folded words.
-    patients (int): patients that have it; counting stops at twice the number that is needed.
-    mentions (int): how often it stands in the notes.
-    science (int): how often it stands in scientific text.
+    term (str): the words of the phrase in normal form.
+    patients (int): number of patients whose notes contain it. Counting stops at twice the required number.
+    mentions (int): number of occurrences in the notes.
+    science (int): number of occurrences in scientific text.
     """
 
     term: str
@@ -52,11 +52,11 @@ class Harvested(NamedTuple):
 
 
 class Harvest(NamedTuple):
-    """The result of a harvest.
+    """The result of `harvest`.
 
-    taken (list[Harvested]): the phrases that were collected, the most frequent first.
-    left (Counter[str]): reason → number of phrases that were left out for it.
-    notes, patients (int): numbers of notes and patients that were read.
+    taken (list[Harvested]): the accepted phrases, the most frequent first.
+    left (Counter[str]): reason for a rejection, such as "place" → number of phrases that were rejected for it.
+    notes, patients (int): number of notes that were read, and of distinct patients among them.
     """
 
     taken: list[Harvested]
@@ -65,18 +65,18 @@ class Harvest(NamedTuple):
     patients: int
 
     def terms(self, kind: str = "other") -> Iterator[MedicalTerm]:
-        """The phrases as terms.
+        """Convert the accepted phrases to terms for a dictionary.
 
-        kind (str): their kind.
+        kind (str): kind to give to all terms, one of `dictionary.KINDS`.
         YIELDS (MedicalTerm): the terms.
         """
         return (MedicalTerm(row.term, kind) for row in self.taken)
 
     def to_csv(self, kind: str = "other") -> str:
-        """The report: a list that `medical build` reads, with the counts beside the terms.
+        """Format the accepted phrases and their counts as a CSV table, which `spacy-deid medical build` can read.
 
-        kind (str): kind of the terms.
-        RETURNS (str): CSV.
+        kind (str): kind to give to all terms, one of `dictionary.KINDS`.
+        RETURNS (str): CSV with the columns term, kind, patients, mentions and science.
         """
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -86,7 +86,7 @@ class Harvest(NamedTuple):
 
 
 class _Seen:
-    """Who has a phrase, and how often it stands there."""
+    """The patients whose notes contain a phrase, as hashes, and the number of its occurrences."""
 
     __slots__ = ("mentions", "patients")
 
@@ -104,15 +104,16 @@ def harvest(
     min_science: int = 1,
     identifiers: Finder | None = None,
 ) -> Harvest:
-    """Collect the phrases that notes share with science.
+    """Collect the phrases that occur both in notes and in scientific text.
 
-    notes (Iterable[Note]): the notes, read once.
-    science (PhraseCounts): counts of scientific text. What is kept in memory is bounded by its size.
-    lang (str): ISO 639-1 code, for the words that are never medical.
-    min_patients (int): patients that must have a phrase.
-    min_science (int): how often it must stand in scientific text.
-    identifiers (Callable): patient and text of a note → what the institution's dictionaries find in it.
-    RETURNS (Harvest): phrases and counts.
+    notes (Iterable[Note]): the notes; iterated over once.
+    science (PhraseCounts): counts of phrases in scientific text. Only phrases that it contains are kept in memory.
+    lang (str): ISO 639-1 code; selects the words that are never medical.
+    min_patients (int): number of patients whose notes must contain a phrase.
+    min_science (int): number of times that a phrase must occur in scientific text.
+    identifiers (Callable): called with the patient and the text of a note; returns the identifiers that the
+        institution's dictionaries find in it. None if there are no such dictionaries.
+    RETURNS (Harvest): the accepted phrases, and the number of rejected ones by reason.
     """
     seen: dict[str, _Seen] = {}
     patients: set[int] = set()
@@ -146,7 +147,7 @@ def harvest(
 
 
 def _objection(phrase: str, lang: str) -> str:
-    """Why a phrase is no term; empty if it may be one."""
+    """The reason why a phrase is not accepted as a term; "" if it is."""
     words = phrase.split()
     if is_too_general(phrase) or words[0] in function_words() or words[-1] in function_words():
         return "function words"
@@ -164,7 +165,7 @@ def _objection(phrase: str, lang: str) -> str:
 
 
 def _phrases(text: str, science: PhraseCounts, least: int, common: dict[str, bool]) -> Iterator[str]:
-    """The phrases of a text that stand in scientific text too."""
+    """Yield the phrases of a text that occur at least `least` times in scientific text; `common` caches look-ups."""
     if len(common) > _REMEMBERED:
         common.clear()
     for words in stretches(text):

@@ -1,10 +1,11 @@
-"""Whether a name in a note is a person's or a medical term, by the words around it, by lists and by a head word.
+"""Decide whether a name in a note is that of a person or of a medical term, by the words around it.
 
-"Parkinson" is a neurologist after "Dr.", a patient before "walked", a disease after "history of". The words are data:
-``resources/recovery/context/common.toml`` for all languages and ``name_context.toml`` of each language. Where they
-decide nothing the name counts as a person's, because text that was released cannot be taken back.
+"Parkinson" is a neurologist after "Dr.", a patient before "walked", and a disease after "history of". These words are
+data: ``resources/recovery/context/common.toml`` for all languages, and ``name_context.toml`` for each language. If the
+words around a name decide nothing, the name counts as a person's, because a wrongly released name cannot be recalled.
 
-`UnlistedEponyms` finds eponyms that no dictionary lists, by their head word: "Xanthou syndrome".
+`NameContext` decides on names that the medical dictionary contains. `UnlistedEponyms` finds eponyms that are in no
+dictionary by their head word: "Xanthou syndrome".
 """
 
 import re
@@ -26,7 +27,8 @@ _MOST_FREQUENT = 2500  # per list of names; rarer given names are words, too: "E
 
 @cache
 def given_names() -> frozenset[str]:
-    """The most frequent given names of all languages, in normal form, without function words."""
+    """Load the 2,500 most frequent female and male given names of each language, in normal form, without function
+    words."""
     names: set[str] = set()
     for language in all_languages("names"):
         for part in ("female", "male"):
@@ -36,28 +38,30 @@ def given_names() -> frozenset[str]:
 
 @cache
 def common_words(lang: str) -> frozenset[str]:
-    """Function words, and surnames so frequent that a head word alone does not make an eponym of them.
+    """Load the words that a head word alone does not make an eponym: function words and the most frequent surnames.
 
-    lang (str): language code.
-    RETURNS (frozenset[str]): normal forms.
+    lang (str): ISO 639-1 code of the list of surnames.
+    RETURNS (frozenset[str]): the words in normal form.
     """
     return function_words() | _most_frequent(get_language(lang).read_text("names/surname.csv"))
 
 
 @cache
 def eponym_words() -> frozenset[str]:
-    """The words of the listed eponyms, in normal form. Abbreviations ("St.") are left out."""
+    """Load the words of the names in ``eponyms.csv``, in normal form, without abbreviations ("St.")."""
     names = (name for name, _ in _eponyms())
     return frozenset(normal_form(word) for name in names for word in re.findall(r"\b[^\W\d_]{2,}\b(?!\.)", name))
 
 
 @cache
 def eponym_names(lang: str) -> frozenset[str]:
-    """Names that readers take for an eponym: all words of eponyms except the most frequent surnames of a language,
-    and single names that are medical without a head word.
+    """Load the words that readers take for an eponym rather than for a person's name.
 
-    lang (str): language code.
-    RETURNS (frozenset[str]): normal forms.
+    These are all words of eponyms except the most frequent surnames of the language, and all one-word eponyms that are
+    medical without a head word.
+
+    lang (str): ISO 639-1 code.
+    RETURNS (frozenset[str]): the words in normal form.
     """
     alone = {normal_form(name) for name, kind in _eponyms() if kind != "never"}
     return frozenset({name for name in alone if " " not in name} | (eponym_words() - common_words(lang)))
@@ -65,10 +69,10 @@ def eponym_names(lang: str) -> frozenset[str]:
 
 @cache
 def unfit_words(lang: str) -> frozenset[str]:
-    """Words that no surrogate may be: eponyms and offensive words.
+    """Load the words that must not be used as surrogates for names: eponyms and offensive words.
 
-    lang (str): language code.
-    RETURNS (frozenset[str]): normal forms.
+    lang (str): ISO 639-1 code.
+    RETURNS (frozenset[str]): the words in normal form.
     """
     return eponym_names(lang) | offensive_words(lang)
 
@@ -86,7 +90,7 @@ def _most_frequent(table: str) -> frozenset[str]:
     return frozenset(normal_form(row.rpartition(",")[0]) for row in table.splitlines()[1 : _MOST_FREQUENT + 1])
 
 
-REACH = 70  # characters that are read on each side of a name
+REACH = 70  # characters that are examined on each side of a name
 UPPER = "A-ZÀ-ÖØ-ÞĀ-Ž"
 CAPITALISED = rf"[{UPPER}][^\W\d_]+(?:['’](?!s\b)[^\W\d_]+)?"
 
@@ -111,12 +115,15 @@ _OF = rf"(?:[ ](?:de|del|la|las|los|el|y|e|of|the|for|para|and|(?-i:[{UPPER}])[\
 
 
 class NameContext:
-    """Decides by the surrounding words whether a name is a person's or a medical term."""
+    """Decides by the surrounding words whether a name in a note is that of a person or of a medical term.
+
+    All offsets are character offsets in the note; only `REACH` characters on each side of the name are read.
+    """
 
     def __init__(self, lang: str) -> None:
         """Compile the expressions of a language.
 
-        lang (str): language code. A language without ``name_context.toml`` is read as English.
+        lang (str): ISO 639-1 code. For a language without ``name_context.toml``, the English expressions are used.
         """
         data = read_context(lang)
         self.lang = lang
@@ -138,13 +145,13 @@ class NameContext:
         self._heading = pattern_before(data["headings"], r":[^.:\n]{0,60}(?:[,;/]|\by|\bja|\band)[ ]")
 
     def person(self, text: str, start: int, end: int, *, headed: bool = False) -> str:
-        """Whether the words around a name make it a person's.
+        """Find evidence in the surrounding words that a name is that of a person or an institution.
 
         text (str): the note.
-        start, end (int): characters of the name and of its head word, if it has one.
-        headed (bool): whether it has a head word, as in "Parkinson's disease".
-        RETURNS (str): the evidence: "title", "initial", "key", "given", "credentials" or "institution"; "" if there is
-            none.
+        start, end (int): span of the name and of its head word, if it has one.
+        headed (bool): whether the span includes a head word, as in "Parkinson's disease".
+        RETURNS (str): the type of the first evidence: "title" ("Dr."), "institution", "key" ("Surname:"), "initial",
+            "given" (a given name) or "credentials" ("MD"); "" if there is none.
         """
         left, right = _line(text, start), text[end : end + REACH]
         if self._title.search(left):
@@ -160,32 +167,32 @@ class NameContext:
         return "" if headed else self._behind(right)
 
     def clinician(self, text: str, start: int) -> bool:
-        """Whether a clinician's title precedes a name.
+        """Check whether a clinician's title precedes a name.
 
         text (str): the note.
-        start (int): first character of the name.
+        start (int): offset of the name.
         RETURNS (bool): True after "Dr.", False after "Mr.".
         """
         return bool(self._doctor.search(_line(text, start)))
 
     def introduced(self, text: str, start: int) -> bool:
-        """Whether words that introduce a disease precede a name: "Severe", "History of".
+        """Check whether words that introduce a disease ("severe", "history of") precede a name.
 
         text (str): the note.
-        start (int): first character of the name.
-        RETURNS (bool): True if they do.
+        start (int): offset of the name.
+        RETURNS (bool): True if such words precede it.
         """
         return bool(self._before.search(_line(text, start)))
 
     def _given_before(self, left: str) -> bool:
-        """Whether a given name is the last word before a name. left (str): the text before it on its line."""
+        """Whether the last word of `left`, the text before a name on its line, is a given name."""
         match = _WORD_BEFORE.search(left)
         if match is None or not match[1][0].isupper() or self._before.search(left):
             return False
         return normal_form(match[1]) in given_names()
 
     def _behind(self, right: str) -> str:
-        """The evidence behind a surname: letters of a degree, a given name or another surname; "" without any."""
+        """The evidence after a surname that it is a person's: a degree, a given name, another surname; "" if none."""
         if self._credentials.match(right) or _LETTERS_AFTER.match(right):
             return "credentials"
         if (match := _GIVEN_AFTER.match(right)) and normal_form(match[1]) in given_names():
@@ -193,14 +200,17 @@ class NameContext:
         return "given" if _WORD_AFTER.match(right) and not self._after.match(right) else ""
 
     def medical(self, text: str, start: int, end: int, terms: SpanIndex[Any], kind: str = "") -> str:
-        """Whether the words around a name without a head word make it a disease's.
+        """Find evidence in the surrounding words that a name without a head word is a medical term.
 
         text (str): the note.
-        start, end (int): characters of the name.
+        start, end (int): span of the name.
         terms (SpanIndex): other medical terms of the note.
-        kind (str): kind of the medical term that the name is. A device or a test needs less evidence than a disease.
-        RETURNS (str): the evidence: "before", "after", "sign", "possessive", "chain", "technical" or "listed"; "" if
-            there is none, or if the name is a person's.
+        kind (str): kind of the medical term (`dictionary.KINDS`); "" if unknown. For a device or a test, less evidence
+            is required than for a disease.
+        RETURNS (str): the type of evidence: "before" or "after" (words that precede or follow medical terms), "sign"
+            (a test with its result), "possessive", "chain" (two names with a hyphen), "technical" (an article before
+            the name of a device or test) or "listed" (next to another medical term); "" if there is no evidence, or
+            if the name is a person's.
         """
         if self.person(text, start, end):
             return ""
@@ -220,7 +230,7 @@ class NameContext:
         )
 
     def _looks(self, name: str, left: str, right: str, kind: str) -> str:
-        """The evidence in how a name is written, in a way that persons' names are not; "" without any."""
+        """The evidence that a name is written in a way in which persons' names are not; "" if there is none."""
         if _CHAIN.fullmatch(name):
             return "chain"
         if (match := _ABBREVIATED.match(right)) and match[1] == name[0]:
@@ -232,34 +242,39 @@ class NameContext:
         return "possessive" if ends and not _AT.search(left) else ""
 
     def sign(self, text: str, start: int, end: int) -> bool:
-        """Whether a name is a sign or test followed by its result: "Murphy negative"."""
+        """Check whether a name is that of a clinical sign or test next to its result: "Murphy negative".
+
+        text (str): the note.
+        start, end (int): span of the name.
+        RETURNS (bool): True if it is, and nothing before it indicates a person.
+        """
         if not self._signs.fullmatch(text, start, end) or self.person(text, start, end) in ("title", "key", "initial"):
             return False
         left, right = text[max(0, start - REACH) : start], text[end : end + REACH]
         return bool(self._sign_before.search(left) or self._sign_after.match(right))
 
     def acts(self, text: str, start: int, end: int) -> bool:
-        """Whether a role precedes a name or a person's activity follows it: "daughter Bell", "Bell walked".
+        """Check whether a person's role precedes a name or an activity follows it: "daughter Bell", "Bell walked".
 
         text (str): the note.
-        start, end (int): characters of the name.
-        RETURNS (bool): True if either is the case.
+        start, end (int): span of the name.
+        RETURNS (bool): True if either is the case, so that the name is a person's.
         """
         left, right = _line(text, start), text[end : end + REACH]
         return bool(self._role.search(left) or self._verb.match(right))
 
     def _capital_before(self, left: str) -> bool:
-        """Whether a capitalised word precedes a name within a sentence: perhaps a given name that no list has."""
+        """Whether a capitalised word, possibly an unlisted given name, precedes a name within a sentence."""
         match = _WORD_BEFORE.search(left)
         if match is None or not match[1][0].isupper() or (match[1].isupper() and len(match[1]) <= 5):
             return False
         return not _SENTENCE.search(left[: match.start()])
 
     def signs(self, text: str) -> list[MedicalUse]:
-        """Find the names of signs and tests that are followed by their result.
+        """Find the names of clinical signs and tests that are next to their result ("Murphy negative").
 
         text (str): the note.
-        RETURNS (list[MedicalUse]): in the order of the text; the rule is "eponym:result".
+        RETURNS (list[MedicalUse]): the names in the order of the text, with the rule "eponym:result".
         """
         found = (m.span() for m in self._signs.finditer(text) if _free(text, *m.span()) and m[0][0].isupper())
         return [MedicalUse(start, end, "eponym:result") for start, end in found if self.sign(text, start, end)]
@@ -277,7 +292,7 @@ def _free(text: str, start: int, end: int) -> bool:
 
 
 def _listed(text: str, start: int, end: int, terms: SpanIndex[Any]) -> bool:
-    """Whether a name is separated from another medical term by nothing but a comma or a conjunction."""
+    """Whether only a comma, a slash or a conjunction separates a name from another medical term."""
     for term in terms(start - _APART, end + _APART):
         if term.end <= start and _LISTED.fullmatch(text, term.end, start):
             return True
@@ -288,10 +303,10 @@ def _listed(text: str, start: int, end: int, terms: SpanIndex[Any]) -> bool:
 
 @cache
 def read_context(lang: str) -> dict[str, Any]:
-    """Read the expressions of a language, appended to those of all languages.
+    """Read the expressions that distinguish persons' names from medical terms, of all languages and of one language.
 
-    lang (str): language code. A language without ``name_context.toml`` is read as English.
-    RETURNS (dict[str, Any]): key → list of expressions, or a setting.
+    lang (str): ISO 639-1 code. For a language without ``name_context.toml``, the English expressions are read.
+    RETURNS (dict[str, Any]): key of ``name_context.toml`` → list of regular expressions, or a setting.
     """
     common = files("spacy_deid") / "resources" / "recovery" / "context" / "common.toml"
     data: dict[str, Any] = tomllib.loads(common.read_text(encoding="utf8"))
@@ -302,20 +317,20 @@ def read_context(lang: str) -> dict[str, Any]:
 
 
 def pattern_before(alternatives: Iterable[str], tail: str) -> re.Pattern[str]:
-    """Compile an expression for text that precedes a name.
+    """Compile a pattern for the words before a name.
 
-    alternatives (Iterable[str]): regular expressions.
-    tail (str): regular expression of what may stand between them and the name.
-    RETURNS (re.Pattern): to be searched in the text before the name.
+    alternatives (Iterable[str]): regular expressions for the words.
+    tail (str): regular expression for the characters between the words and the name.
+    RETURNS (re.Pattern): a case-insensitive pattern, anchored at the end. Use `search` on the text before the name.
     """
     return re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)}){tail}$", re.IGNORECASE)
 
 
 def pattern_after(alternatives: Iterable[str]) -> re.Pattern[str]:
-    """Compile an expression for text that follows a name.
+    """Compile a pattern for the words after a name.
 
-    alternatives (Iterable[str]): regular expressions.
-    RETURNS (re.Pattern): to be matched at the end of the name.
+    alternatives (Iterable[str]): regular expressions for the words, with the space before them.
+    RETURNS (re.Pattern): a case-insensitive pattern. Use `match` on the text after the name.
     """
     return re.compile(rf"(?:{'|'.join(alternatives)})", re.IGNORECASE)
 
@@ -329,17 +344,17 @@ _WORD_LISTS = ("heads", "objects", "organs", "named")
 
 
 class UnlistedEponyms:
-    """Finds names that a head word beside them makes medical terms.
+    """Finds eponyms that are in no dictionary: names with a head word before or after them ("Xanthou syndrome").
 
-    The expressions are the ``tiers`` of ``name_context.toml``. A tier is named after its evidence: "chain" (two joined
-    names), "thing" (an object or method, which bears its inventor's name), "organ", "named" (a syndrome or disease
-    without a possessive) or "name" (any head word).
+    The head words are grouped in ``name_context.toml`` into ``tiers`` by how strong their evidence is: "chain" (two
+    names with a hyphen), "thing" (an object or method, named after its inventor), "organ" ("ligament of Treitz"),
+    "named" (a syndrome or disease without a possessive) and "name" (any head word).
     """
 
     def __init__(self, lang: str) -> None:
         """Compile the expressions of a language.
 
-        lang (str): language code. A language without ``name_context.toml`` is read as English.
+        lang (str): ISO 639-1 code. For a language without ``name_context.toml``, the English expressions are used.
         """
         data = read_context(lang)
         self.lang = lang
@@ -354,11 +369,11 @@ class UnlistedEponyms:
         self._genitive_endings = tuple(data.get("genitive_endings", ()))
 
     def find(self, text: str) -> list[MedicalUse]:
-        """Find the eponyms of a text.
+        """Find eponyms in a text.
 
         text (str): the note.
-        RETURNS (list[MedicalUse]): names with their head words, in the order of the text; the rule is "eponym:" and
-            the tier.
+        RETURNS (list[MedicalUse]): spans of names with their head words, in the order of the text. The rule consists
+            of "eponym:" and the tier, such as "eponym:chain".
         """
         found = []
         for match in self._pattern.finditer(text):
@@ -369,11 +384,11 @@ class UnlistedEponyms:
         return found
 
     def widen(self, text: str, start: int, end: int) -> tuple[int, int]:
-        """Include the other name of an eponym that has two, if a list has it: "Watson and Schwartz test".
+        """Extend the span of an eponym by its other name, if it has two: "Watson and Schwartz test".
 
         text (str): the note.
-        start, end (int): characters of a name with its head word.
-        RETURNS (tuple[int, int]): the same or more characters.
+        start, end (int): span of a name with its head word, such as "Schwartz test".
+        RETURNS (tuple[int, int]): the extended span; the same span if no word of a listed eponym is next to it.
         """
         match = _JOINED_BEFORE.search(text, max(0, start - REACH), start)
         if match and normal_form(match[1]) in eponym_words() - given_names():

@@ -1,7 +1,8 @@
-"""Readers of terminologies: each reads one file format into medical terms with their kinds.
+"""Read medical terms and their kinds from the file formats of public terminologies, such as SNOMED CT and ICD-10.
 
-A broken row is skipped and counted. A file with more broken rows than valid ones has another format and is refused.
-Concepts that identify (persons, occupations, places …) are left out.
+There is one reader per format; `READERS` lists them by name. An invalid row is skipped and counted. If more than half
+of the rows are invalid, the file probably has another format and is refused. Concepts that are not medical (persons,
+occupations, places …) are left out.
 """
 
 import csv
@@ -23,15 +24,16 @@ _QUALIFIER = re.compile(r"\s*(\[[^\]]*\]|\([^)]*\))")
 
 
 class TerminologySource:
-    """How to read a terminology file, and what was read of it.
+    """The settings for reading a terminology file, and the counts of its rows, which the reader updates.
 
     lang (str): ISO 639-1 code of the terms to read.
-    kind (str): kind of the terms, for a format that does not state it.
-    encoding (str): encoding of the file.
-    rows (int): number of rows, including broken ones.
-    broken (int): number of broken rows, which were skipped.
-    first (tuple[int, str]): number of the first broken row, and the reason.
-    left_out (int): number of terms of inactive concepts, of other languages, and of concepts that are not medicine.
+    kind (str): kind to give to the terms if the format does not state it, one of `dictionary.KINDS`.
+    encoding (str): text encoding of the file.
+    rows (int): number of rows read so far, including invalid ones.
+    broken (int): number of invalid rows, which were skipped.
+    first (tuple[int, str]): number of the first invalid row and the reason; (0, "") if there is none.
+    left_out (int): number of valid terms that were left out, because their concept is inactive or not medical or they
+        are in another language.
     """
 
     def __init__(self, lang: str, kind: str = "disease", encoding: str = "utf-8") -> None:
@@ -44,21 +46,21 @@ class TerminologySource:
         self.first: tuple[int, str] = (0, "")
 
     def skip(self, row: int, reason: str) -> None:
-        """Count a broken row.
+        """Count an invalid row as skipped.
 
-        row (int): its number.
-        reason (str): the error, without the content of the row.
+        row (int): number of the row in the file.
+        reason (str): why it is invalid, without the content of the row.
         """
         if not self.broken:
             self.first = row, reason
         self.broken += 1
 
     def check(self, path: Path, format: str) -> None:
-        """Check that most rows were readable.
+        """Check, after reading, that the file had the expected format.
 
-        path (Path): the file, for the error.
-        format (str): its expected format, for the error.
-        RAISES: ConfigError if more than half of the rows are broken (D702) or there are no rows (D700).
+        path (Path): the file, for the error message.
+        format (str): name of the expected format, for the error message.
+        RAISES: ConfigError if more than half of the rows were invalid (D702) or there were no rows (D700).
         """
         if not self.rows:
             raise ConfigError(Errors.D700.format(path=path, format=format, reason="no rows"))
@@ -70,10 +72,11 @@ class TerminologySource:
 
 
 def lines(path: Path, source: TerminologySource) -> Iterator[tuple[int, str]]:
-    """Read the lines of a file. A line that cannot be decoded is counted as a broken row.
+    """Read the lines of a file. A line that cannot be decoded is skipped and counted as an invalid row.
 
     path (Path): the file.
-    source (TerminologySource): encoding; collects the counts.
+    source (TerminologySource): encoding of the file. Its counts of rows and invalid rows are updated only for lines
+        that cannot be decoded.
     YIELDS (tuple[int, str]): line number, and the line without its line break.
     """
     with path.open("rb") as file:
@@ -88,14 +91,14 @@ def lines(path: Path, source: TerminologySource) -> Iterator[tuple[int, str]]:
 
 
 def require(header: Sequence[str], columns: Sequence[str], path: Path, format: str) -> dict[str, int]:
-    """Find columns in a header.
+    """Find the indices of required columns in the header of a file. Upper and lower case are not distinguished.
 
-    header (Sequence[str]): columns of the file.
-    columns (Sequence[str]): required columns, in any capitals.
-    path (Path): the file, for the error.
-    format (str): its expected format, for the error.
-    RETURNS (dict[str, int]): column → its index.
-    RAISES: ConfigError (D700) that names the first missing column.
+    header (Sequence[str]): names of the columns in the file.
+    columns (Sequence[str]): names of the required columns.
+    path (Path): the file, for the error message.
+    format (str): name of the expected format, for the error message.
+    RETURNS (dict[str, int]): required column → its index in the header.
+    RAISES: ConfigError (D700) if a column is missing; it names the first one.
     """
     places = {column.strip().lower(): place for place, column in enumerate(header)}
     for column in columns:
@@ -105,10 +108,10 @@ def require(header: Sequence[str], columns: Sequence[str], path: Path, format: s
 
 
 def read_word_list(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
-    """Read a list of terms: CSV with the columns "term", "kind" and optionally "form".
+    """Read a list of medical terms from a CSV file with the columns "term", "kind" and optionally "form".
 
-    path (Path): the list.
-    source (TerminologySource): collects the counts.
+    path (Path): the CSV file.
+    source (TerminologySource): the encoding; its counts of rows are updated.
     YIELDS (MedicalTerm): the terms.
     RAISES: ConfigError (D700) if a column is missing.
     """
@@ -130,11 +133,12 @@ def read_word_list(path: Path, source: TerminologySource) -> Iterator[MedicalTer
 def read_code_list(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     """Read a CSV list of codes with a column "code" and one per language ("name_fi", "name_en") or one column "name".
 
-    ICD-10 codes from U on are left out: external causes, places and circumstances of life ("Koulu").
+    If the kind is "disease", the codes are taken for ICD-10, and codes from U on are left out: external causes, places
+    and circumstances of life ("Koulu").
 
-    path (Path): the list.
-    source (TerminologySource): language and kind of the terms; collects the counts.
-    YIELDS (MedicalTerm): the names; a name with a bracket also without it.
+    path (Path): the CSV file.
+    source (TerminologySource): language and kind of the terms; its counts of rows and terms are updated.
+    YIELDS (MedicalTerm): the names; a name that contains brackets is also yielded without them.
     RAISES: ConfigError (D700) if there is no column of codes or of names in the language.
     """
     reader = csv.reader(line for _, line in lines(path, source))
@@ -153,14 +157,15 @@ def read_code_list(path: Path, source: TerminologySource) -> Iterator[MedicalTer
 
 
 def read_cms_order(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
-    """Read an order file of the CMS, ``icd10cm_order_2024.txt`` or ``icd10pcs_order_2024.txt``.
+    """Read the list of ICD-10 codes that the CMS publishes as a fixed-width "order file": ``icd10cm_order_2024.txt``,
+    ``icd10pcs_order_2024.txt``.
 
     Columns by position: order number 1–5, code 7–13, billable 15, short description 17–76, long description from 78
     (CMS, "ICD-10-CM Order File Format").
 
     path (Path): the file.
-    source (TerminologySource): kind of the terms; collects the counts.
-    YIELDS (MedicalTerm): the long descriptions.
+    source (TerminologySource): kind of the terms; its counts of rows and terms are updated.
+    YIELDS (MedicalTerm): the long descriptions; one that contains brackets is also yielded without them.
     """
     for row, line in lines(path, source):
         source.rows += 1
@@ -180,7 +185,7 @@ def _names(name: str, kind: str) -> Iterator[MedicalTerm]:
 
 
 def _header(reader: Any, path: Path) -> list[str]:
-    """The first row, in lower case."""
+    """Read the first row, in lower case. RAISES: ConfigError (D700) if it is not CSV."""
     try:
         return [column.strip().lower() for column in next(reader, [])]
     except csv.Error:
@@ -188,7 +193,7 @@ def _header(reader: Any, path: Path) -> list[str]:
 
 
 def _next(reader: Any, source: TerminologySource) -> list[str] | None:
-    """The next row that is CSV, or None at the end."""
+    """Return the next row that is not empty, skipping and counting rows that are not CSV; None at the end."""
     while True:
         try:
             cells = next(reader, None)
@@ -204,8 +209,8 @@ def _next(reader: Any, source: TerminologySource) -> list[str] | None:
 def read_ndc(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     """Read the FDA's National Drug Code directory (``product.txt``, public domain, tab-separated).
 
-    path (Path): the file, read as Windows-1252 unless another encoding than UTF-8 is set.
-    source (TerminologySource): collects the counts.
+    path (Path): the file. The default encoding, UTF-8, is replaced by Windows-1252.
+    source (TerminologySource): the encoding; its counts of rows are updated.
     YIELDS (MedicalTerm): brand names, generic names and substances, each once.
     RAISES: ConfigError (D700) if a column is missing.
     """
@@ -215,8 +220,8 @@ def read_ndc(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
 def read_orange_book(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     """Read the FDA's Orange Book (``products.txt``, public domain, separated by "~").
 
-    path (Path): the file, read as Windows-1252 unless another encoding than UTF-8 is set.
-    source (TerminologySource): collects the counts.
+    path (Path): the file. The default encoding, UTF-8, is replaced by Windows-1252.
+    source (TerminologySource): the encoding; its counts of rows are updated.
     YIELDS (MedicalTerm): ingredients and trade names, each once.
     RAISES: ConfigError (D700) if a column is missing.
     """
@@ -226,7 +231,7 @@ def read_orange_book(path: Path, source: TerminologySource) -> Iterator[MedicalT
 def _read_products(
     path: Path, source: TerminologySource, separator: str, columns: tuple[str, ...], format: str
 ) -> Iterator[MedicalTerm]:
-    """Yield the names in a table of products."""
+    """Yield the distinct names of drugs in a table of products, from all columns except the codes."""
     if source.encoding == "utf-8":
         source.encoding = "cp1252"
     numbered = lines(path, source)
@@ -248,7 +253,7 @@ def _read_products(
 
 
 def _by_name(names: Mapping[str, str]) -> dict[str, str]:
-    """Invert a table of kinds with their names, which are separated by "|"."""
+    """Invert a table "kind → names, separated by |" to "name → kind"."""
     return {name: kind for kind, listed in names.items() for name in listed.split("|")}
 
 
@@ -280,7 +285,7 @@ _RF2_COLUMNS = ("id", "active", "conceptId", "languageCode", "typeId", "term")
 _RF2_FULL_NAME = "900000000000003001"
 _RF2_SYNONYM = "900000000000013009"
 
-# Semantic tags of what is medicine. What is not here (person, occupation, geographic location, …) is left out.
+# Semantic tags of medical concepts. Concepts with other tags (person, occupation, geographic location …) are left out.
 _SEMANTIC_TAGS: Mapping[str, str] = _by_name(
     {
         "disease": "disorder|disease|morphologic abnormality|trastorno|anomalía morfológica",
@@ -311,8 +316,9 @@ def read_nci(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     nor the subset.
 
     path (Path): the file.
-    source (TerminologySource): counts the terms that were read and skipped.
-    YIELDS (MedicalTerm): the distinct terms of each concept; gene names only if they are in capitals.
+    source (TerminologySource): the encoding; its counts of rows and terms are updated.
+    YIELDS (MedicalTerm): the distinct terms of each concept. Names of genes get the form "symbol", which matches only
+        in capitals.
     """
     for row, line in lines(path, source):
         source.rows += 1
@@ -337,7 +343,7 @@ def read_obo(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     Only ``[Term]`` stanzas that are not obsolete are read: their names, exact and narrow synonyms.
 
     path (Path): the ontology.
-    source (TerminologySource): kind of the terms; collects the counts. A row is a name or synonym.
+    source (TerminologySource): kind of the terms; its counts are updated. Each name or synonym counts as a row.
     YIELDS (MedicalTerm): the terms.
     RAISES: ConfigError (D700) if the first line is not "format-version:".
     """
@@ -355,7 +361,7 @@ def read_obo(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
 
 
 def _stanza_terms(stanza: list[tuple[int, str]], source: TerminologySource) -> Iterator[MedicalTerm]:
-    """The terms of one stanza."""
+    """Yield the terms of one stanza, given as its numbered lines."""
     if not stanza or stanza[0][1].strip() != "[Term]":
         return
     if any(line.startswith("is_obsolete: true") for _, line in stanza):
@@ -385,8 +391,9 @@ def read_rf2(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     file; set `TerminologySource.kind` for those.
 
     path (Path): the file.
-    source (TerminologySource): language, and kind of concepts without a full name; collects the counts.
-    YIELDS (MedicalTerm): terms of active descriptions in the language, full names without their tags.
+    source (TerminologySource): language, and kind of the concepts whose full name is not in the file; its counts of
+        rows and terms are updated.
+    YIELDS (MedicalTerm): the terms of active descriptions in the language; full names without their semantic tags.
     RAISES: ConfigError (D700) if a column is missing.
     """
     tags = {
@@ -404,7 +411,7 @@ def read_rf2(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
 
 
 def _descriptions(path: Path, source: TerminologySource) -> Iterator[tuple[int, str, str, str]]:
-    """Concept, type, term and language of the active rows."""
+    """Yield the concept, type, term and language of each active row."""
     numbered = lines(path, source)
     _, first = next(numbered, (1, ""))
     header = first.split("\t")
@@ -442,11 +449,11 @@ READERS: Mapping[str, Reader] = MappingProxyType(
 
 
 def read_terminology(format: str, path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
-    """Read a terminology file.
+    """Read the medical terms of a terminology file, and check at the end that the file had the expected format.
 
-    format (str): a key of `READERS`.
+    format (str): name of the file format, a key of `READERS`.
     path (Path): the file.
-    source (TerminologySource): what to read; collects the counts.
+    source (TerminologySource): language, kind and encoding; its counts of rows and terms are updated.
     YIELDS (MedicalTerm): the terms.
     RAISES: ConfigError for an unknown format (D708), a missing file (D707) or a file of another format (D700, D702).
     """

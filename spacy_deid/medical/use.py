@@ -1,4 +1,8 @@
-"""Medical text in a note: what may be released although a detector took it for an identifier, and where it is."""
+"""Data types for the recovery of medical text that a detector took for an identifier.
+
+`MedicalUse` is a span of a note that looks medical, with its evidence. `SpanIndex` looks up spans by their position.
+The constants group the canonical labels by how far their detections may be recovered.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -23,11 +27,11 @@ _VARIANTS = frozenset(
 
 
 class MedicalUse(NamedTuple):
-    """Medical text.
+    """A span of a note that is probably medical, so that a detection of an identifier in it can be removed.
 
-    start, end (int): characters, end exclusive.
-    rule (str): the evidence: form and kind of a dictionary's term ("eponym:disease"), or the id of a recovery
-        expression ("recovery/genomic").
+    start, end (int): character offsets, end exclusive.
+    rule (str): the evidence: form and kind of a term in the medical dictionary ("eponym:disease"), or the id of a
+        rule that matches medical text ("recovery/genomic").
     """
 
     start: int
@@ -36,23 +40,23 @@ class MedicalUse(NamedTuple):
 
     @property
     def form(self) -> str:
-        """First part of the rule: "term", "eponym", "name", "symbol", or the id of an expression."""
+        """The form of the term ("term", "eponym", "name" or "symbol"), or the id of the recovery rule."""
         return self.rule.partition(":")[0]
 
     @property
     def named(self) -> bool:
-        """Whether it contains a person's name."""
+        """Whether the text contains a name after which the term is called: "Parkinson's disease", "Parkinson"."""
         return self.form in ("eponym", "name")
 
     @property
     def headed(self) -> bool:
-        """Whether it is medical in any context: it has a head word, or contains no name."""
+        """Whether the text is medical in any context, because it has a head word or contains no name."""
         return self.form != "name"
 
     @property
     def weak(self) -> bool:
-        """Whether it may have another meaning: an abbreviation, a number, a name that only a preceding word makes
-        medical.
+        """Whether the evidence is weak, because the text is an abbreviation, a unit, a match of a recovery rule, or a
+        name that only the word before it makes medical.
         """
         if self.form == "symbol" or self.rule.startswith("recovery/") or self.rule == "term:unit":
             return True
@@ -60,20 +64,20 @@ class MedicalUse(NamedTuple):
 
     @property
     def is_variant(self) -> bool:
-        """Whether it is a genetic variant, which has an unmistakable form."""
+        """Whether the text is a genetic variant, whose notation is unmistakable."""
         return self.rule in _VARIANTS
 
 
 class Interval(Protocol):
-    """Anything with a start and an end in a text."""
+    """The interface of objects with a start and an end offset in a text."""
 
     @property
     def start(self) -> int:
-        """First character."""
+        """Offset of the first character."""
 
     @property
     def end(self) -> int:
-        """Character after the last one."""
+        """Offset after the last character."""
 
 
 S = TypeVar("S", bound=Interval)
@@ -93,8 +97,8 @@ class SpanIndex(Generic[S]):
     def __call__(self, start: int, end: int) -> list[S]:
         """Find the spans that overlap a stretch of text.
 
-        start, end (int): characters, end exclusive.
-        RETURNS (list[Interval]): in the order of the text; of those with the same start the longest first.
+        start, end (int): character offsets, end exclusive.
+        RETURNS (list[Interval]): the spans, ordered by start; of spans with the same start, the longest is first.
         """
         found = []
         at = bisect_left(self._starts, end)

@@ -1,7 +1,9 @@
-"""Why medical text stays protected: other detections, and the persons who are named in the note.
+"""Decide whether text that looks medical must stay redacted nevertheless.
 
-A patient's or relative's name is never a medical term in that note. A clinician's name is one with its head word:
-"Dr. Parkinson started Parkinson's medication".
+The recovery of medical terms removes detections of text that is medical, such as "Parkinson's disease". This module
+vetoes such a removal if another detection shows that the text is an identifier, or if a person in the same note has
+the name. The name of a patient or relative is never a medical term in the note. The name of a clinician is one only
+with a head word: "Dr. Parkinson started Parkinson's medication".
 """
 
 import re
@@ -16,7 +18,7 @@ from .name_context import NameContext
 from .use import IDENTIFIERS, PERSONS, MedicalUse, SpanIndex
 
 _ROLES = PERSONS - {"PERSON"}
-_SURE = 0.5  # a detector that is surer of a number or a word than this knows better than a list of words
+_SURE = 0.5  # from this score on, a detection of a number or an ordinary word prevails over a list of medical words
 _OWN = "patient:"  # rules of the patient's own index
 _STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
 _REACH = 24  # characters before a stretch
@@ -26,13 +28,14 @@ _LONGEST_ENDING = 4  # letters that a case or a possessive adds at most: "Crohni
 
 
 class Detected(NamedTuple):
-    """What a veto needs to know of a detection.
+    """A detection of an identifier, reduced to the properties that decide on a veto.
 
-    start, end (int): characters, end exclusive.
+    start, end (int): character offsets, end exclusive.
     label (str): canonical label.
-    rule (str): name of the rule; a rule of a rules file contains "/".
-    listed (bool): whether it comes from a dictionary of the institution or of the patient.
-    score (float): probability that it is an identifier.
+    rule (str): the rule that made the detection. Rules of a rules file contain "/"; those of the patient's own
+        dictionary start with "patient:".
+    listed (bool): whether the detection comes from a dictionary of the institution or of the patient.
+    score (float): probability that the text is an identifier.
     """
 
     start: int
@@ -44,20 +47,21 @@ class Detected(NamedTuple):
 
     @property
     def own(self) -> bool:
-        """Whether it is one of the patient's own identifiers."""
+        """Whether the text is one of the patient's own identifiers, from the patient dictionary."""
         return self.rule.startswith(_OWN)
 
 
 class Veto:
-    """Decides whether medical text stays protected.
+    """Decides for spans of one note whether they stay redacted although they look medical. It is called with a span.
 
     text (str): the note.
-    records (Iterable[Detected]): the detections.
-    ents (Iterable[tuple[int, int, str]]): the merged entities: start, end and label.
-    uses (SpanIndex[MedicalUse]): the medical text of the note.
-    context (NameContext): decides whether names are persons' by the words around them.
-    checked (Collection[str]): rules that found a valid check digit, which makes an identifier certain.
-    labels (Collection[str]): labels that may be recovered.
+    records (Iterable[Detected]): all detections in the note.
+    ents (Iterable[tuple[int, int, str]]): the entities after merging, as start, end and label. Persons' names among
+        them are also names that must not be recovered elsewhere in the note.
+    uses (SpanIndex[MedicalUse]): the spans of the note that look medical.
+    context (NameContext): decides by the surrounding words whether a name is that of a person.
+    checked (Collection[str]): rules whose detections have a valid check digit. They are always vetoed.
+    labels (Collection[str]): labels whose detections may be recovered. Those with other labels are always vetoed.
     """
 
     def __init__(
@@ -89,11 +93,11 @@ class Veto:
                     self._names.add(name, clinician=label == "CLINICIAN" or self._context.clinician(self._text, start))
 
     def __call__(self, start: int, end: int, use: MedicalUse) -> bool:
-        """Whether text stays protected.
+        """Decide whether a span stays redacted.
 
-        start, end (int): characters of the text.
-        use (MedicalUse): the reason to release it.
-        RETURNS (bool): True if it stays protected.
+        start, end (int): character offsets of the span, end exclusive.
+        use (MedicalUse): the evidence that the span is medical.
+        RETURNS (bool): True if the span must stay redacted, False if it may be recovered.
         """
         if use.weak and _room_pattern().search(self._text, max(0, start - _REACH), start):  # "Room L4" is no vertebra
             return True
@@ -106,7 +110,7 @@ class Veto:
         return self._names.holds(self._text[start:end], headed=use.headed)
 
     def _forbids(self, item: Detected, use: MedicalUse) -> bool:
-        """Whether a detection forbids the release."""
+        """Whether a detection, given the evidence that the text is medical, prevents the recovery of the text."""
         if item.own or item.rule in self._checked or item.label not in self._labels:
             return True
         if use.is_variant:
@@ -119,26 +123,26 @@ class Veto:
 
 
 class PersonNames:
-    """The names of the persons in a note."""
+    """Collects the names of the persons in a note, and checks whether a medical term contains one of them."""
 
     def __init__(self) -> None:
         self._persons: set[str] = set()
         self._clinicians: set[str] = set()
 
     def add(self, text: str, *, clinician: bool) -> None:
-        """Remember the words of a name.
+        """Add the words of a person's name.
 
-        text (str): the name.
-        clinician (bool): whether it is a clinician's name, by its title or label.
+        text (str): the name, in any spelling; function words and words of less than three letters are ignored.
+        clinician (bool): whether the person is a clinician, according to title or label.
         """
         (self._clinicians if clinician else self._persons).update(_words(text))
 
     def holds(self, text: str, *, headed: bool) -> bool:
-        """Whether a medical term contains the name of one of the persons.
+        """Check whether a medical term contains the name of one of the persons, also with an inflectional ending.
 
         text (str): the term.
-        headed (bool): whether it has a head word, so that clinicians' names do not count.
-        RETURNS (bool): True if the term must not be recovered.
+        headed (bool): whether the term has a head word ("Parkinson's disease"); clinicians' names are then ignored.
+        RETURNS (bool): True if it contains a name, so that the term must not be recovered.
         """
         names = self._persons if headed else self._persons | self._clinicians
         return any(_same(word, name) for word in _words(text) for name in names)
@@ -146,14 +150,14 @@ class PersonNames:
 
 @cache
 def _room_pattern() -> re.Pattern[str]:
-    """Compile the expression for a word before the number of a room or bed."""
+    """Compile the pattern, for all languages, of a word that precedes the number of a room or bed."""
     words = "|".join(shared_words("note_words.toml", "numbers", "before_room"))
     return re.compile(rf"(?<!\w)(?:{words})[.:]?[ ]{{1,2}}$", re.IGNORECASE)
 
 
 @cache
 def _age_pattern() -> re.Pattern[str]:
-    """Compile the expression for a unit after an age."""
+    """Compile the pattern, for all languages, of a unit that follows an age."""
     words = "|".join(shared_words("note_words.toml", "numbers", "after_number"))
     return re.compile(rf"[ -]?(?:{words})", re.IGNORECASE)
 
@@ -165,6 +169,6 @@ def _words(text: str) -> set[str]:
 
 
 def _same(first: str, second: str) -> bool:
-    """Whether two words are the same name, except for an ending."""
+    """Whether two words are equal except for an ending of at most four letters."""
     short, long = sorted((first, second), key=len)
     return long.startswith(short) and len(long) - len(short) <= _LONGEST_ENDING

@@ -1,14 +1,15 @@
-"""BIOES tags, a linear-chain CRF over them whose transitions only forbid illegal tag sequences,
-and the training objective: the negative log-likelihood of the gold path.
+"""A linear-chain CRF over BIOES tags: decoding, posterior probabilities, and the loss for training.
 
-A BIOES tag says where a token is in an entity (Begin, Inside, Outside, End, Single). Tag 0 is ``O``. The tags of label
-number k are ``1 + 4k + (0 B, 1 I, 2 E, 3 S)``, so all operations on tags are arithmetic on arrays of shape (…, labels,
-4).
+A BIOES tag states the position of a token in an entity (Begin, Inside, Outside, End, Single). Tag 0 is ``O``. The tags
+of label number k are ``1 + 4k + (0 B, 1 I, 2 E, 3 S)``, so all operations on tags are arithmetic on arrays of shape
+(…, labels, 4).
 
-``B-x`` and ``I-x`` are followed by ``I-x`` or ``E-x``; every other tag by ``O``, ``B-*`` or ``S-*``. Without
-transition weights a step costs O(tags) instead of O(tags²): all legal ends share one sum (or maximum), and each label
-continues by itself. The score of a path is the sum of its emissions; probabilities are the softmax over all legal
-paths (Lafferty, McCallum and Pereira 2001), computed with rescaled sums (Rabiner 1989).
+The CRF has no transition weights, but forbids illegal transitions: ``B-x`` and ``I-x`` are followed by ``I-x`` or
+``E-x``; every other tag by ``O``, ``B-*`` or ``S-*``. A path is a sequence of tags, one per token. Its score is the
+sum of its emissions, the scores that the network gives to the tags. Probabilities are the softmax over all legal paths
+(Lafferty, McCallum and Pereira 2001), computed with rescaled sums (Rabiner 1989). Without transition weights, a step
+costs O(tags) instead of O(tags²): all legal predecessors outside entities share one sum (or maximum), and each label
+only continues itself. The loss is the negative log-likelihood of the gold path.
 
 Emissions are arrays of shape (batch, time, tags), padded at the end; ``lengths`` has shape (batch,).
 """
@@ -27,16 +28,16 @@ Spans = list[tuple[int, int, int]]
 
 
 def n_tags(n_labels: int) -> int:
-    """Return the number of tags for a number of labels."""
+    """Return the number of BIOES tags for a number of labels: four per label, and ``O``."""
     return 1 + 4 * n_labels
 
 
 def encode_tags(spans: Iterable[tuple[int, int, int]], length: int) -> np.ndarray:
-    """Convert spans to tags.
+    """Convert entity spans to BIOES tags.
 
-    spans (Iterable[tuple]): disjoint (start token, end token exclusive, label index).
+    spans (Iterable[tuple]): disjoint spans as (start token, end token exclusive, label index).
     length (int): number of tokens.
-    RETURNS (ndarray): int32, shape (length,).
+    RETURNS (ndarray): tag of each token, int32, shape (length,).
     """
     tags = np.zeros(length, dtype=np.int32)
     for start, end, label in spans:
@@ -51,10 +52,10 @@ def encode_tags(spans: Iterable[tuple[int, int, int]], length: int) -> np.ndarra
 
 
 def decode_tags(tags: Sequence[int] | np.ndarray) -> Spans:
-    """Convert a legal tag sequence, as the Viterbi decoder returns it, to spans.
+    """Convert a legal sequence of BIOES tags, such as one that `viterbi` returned, to entity spans.
 
-    tags (ndarray): shape (tokens,).
-    RETURNS (list[tuple]): (start token, end token exclusive, label index), in the order of the text.
+    tags (ndarray): tag of each token, shape (tokens,).
+    RETURNS (list[tuple]): spans as (start token, end token exclusive, label index), in the order of the text.
     """
     spans, start = [], 0
     tags = np.asarray(tags)
@@ -68,24 +69,30 @@ def decode_tags(tags: Sequence[int] | np.ndarray) -> Spans:
 
 
 NEVER = np.float32(-1e30)
-# How far behind the best a tag may lie: e⁻⁴⁰, twice over, is still a float32. What an illegal tag leads by is thereby
-# bounded, and the legal paths keep a mass.
+# Tag scores are clipped at this distance below the best one at a token: exp(−40)² is still representable in float32.
+# If an illegal tag has the best score, the legal paths thereby keep a probability above 0.
 _FLOOR = np.float32(-40.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Marginals:
-    """Posterior tag probabilities, shape (batch, time, tags), and the log-partition per sequence, shape (batch,)."""
+    """The result of `marginals`.
+
+    probs (ndarray): posterior probability of each tag at each token, shape (batch, time, tags).
+    log_z (ndarray): logarithm of the partition function of each sequence, shape (batch,).
+    """
 
     probs: np.ndarray
     log_z: np.ndarray
 
 
 def pad(sequences: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Stack emissions of different lengths. Padding scores 0 for ``O`` and about minus infinity for all other tags.
+    """Stack the emissions of sequences of different lengths into one array.
 
-    sequences (list[ndarray]): each float32 of shape (tokens, tags), at least one.
-    RETURNS (tuple[ndarray, ndarray]): emissions (batch, time, tags) and lengths (batch,).
+    Padding tokens have the score 0 for ``O`` and about minus infinity for all other tags.
+
+    sequences (list[ndarray]): emissions, each float32 of shape (tokens, tags); at least one.
+    RETURNS (tuple[ndarray, ndarray]): emissions, shape (batch, time, tags), and lengths, shape (batch,).
     """
     lengths = np.asarray([len(s) for s in sequences])
     out = np.full((len(sequences), max(1, lengths.max()), sequences[0].shape[1]), NEVER, dtype=np.float32)
@@ -97,15 +104,18 @@ def pad(sequences: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Sums over all legal paths up to each token and from each token on, rescaled per token.
+    """The forward and backward sums of a CRF: sums over all legal paths up to each token, and from each token on.
 
-    The arrays are (time, batch) or (time, batch, labels). Only ratios within a token have a meaning.
+    The sums are rescaled at each token, so only ratios of sums at the same token are meaningful. Unless stated
+    otherwise, arrays have the shape (time, batch), or (time, batch, labels) if they have a value per label.
 
-    weight_o, weight (ndarray): weights of the tags: ``O``, and B, I, E and S stacked, shape (4, time, batch, labels).
-    outside, inside (ndarray): mass outside entities, and inside each label, before the token, and at the end.
-    after_outside, after_inside (ndarray): mass of the rest of the note after a token that is followed by a new entity
-        or ``O``, and of one within each label.
-    log_z (ndarray): log-partition, shape (batch,).
+    weight_o, weight (ndarray): exponentials of the tag scores: of ``O``, and of B, I, E and S, stacked to the shape
+        (4, time, batch, labels).
+    outside, inside (ndarray): forward sums of the paths that, before a token, are outside entities, or inside an
+        entity of each label. The first axis has one more item, for the end of the sequence.
+    after_outside, after_inside (ndarray): backward sums of the paths that, after a token, are outside entities, or
+        inside an entity of each label.
+    log_z (ndarray): logarithm of the partition function, shape (batch,).
     """
 
     weight_o: np.ndarray
@@ -120,8 +130,8 @@ class _Sums:
 def _sum_paths(emissions: np.ndarray) -> _Sums:
     """Compute the forward and the backward sums.
 
-    The state after a token is the mass outside entities, in column 0, and inside each label. Backwards the recursion
-    is the same with B and E exchanged, so the reversed sequences are further rows of the same loop.
+    The state after a token consists of the sum over paths outside entities, in column 0, and inside each label. The
+    backward recursion is the same with B and E exchanged, so the reversed sequences are further rows of the same loop.
     """
     batch, time, _ = emissions.shape
     peak = emissions.max(axis=2)
@@ -160,10 +170,10 @@ def _sum_paths(emissions: np.ndarray) -> _Sums:
 
 
 def marginals(emissions: np.ndarray) -> Marginals:
-    """Compute the posterior probability of every tag at every token, over all legal paths.
+    """Compute the posterior probability of every tag at every token, over all legal tag sequences.
 
-    emissions (ndarray): shape (batch, time, tags).
-    RETURNS (Marginals): probabilities and log-partition.
+    emissions (ndarray): tag scores, shape (batch, time, tags).
+    RETURNS (Marginals): the probabilities, and the logarithm of the partition function.
     """
     sums = _sum_paths(emissions)
     probs = np.empty((*sums.weight_o.shape, emissions.shape[2]), dtype=np.float32)
@@ -178,16 +188,17 @@ def marginals(emissions: np.ndarray) -> Marginals:
 
 
 def label_probabilities(emissions: np.ndarray) -> np.ndarray:
-    """Compute the posterior probability of every label at every token: the sums of its four tags in `marginals`.
+    """Compute the posterior probability of every label at every token: the sum of its four tags in `marginals`.
 
-    emissions (ndarray): shape (batch, time, tags).
-    RETURNS (ndarray): float32, shape (batch, time, labels). The rest up to 1 is the probability of ``O``.
+    emissions (ndarray): tag scores, shape (batch, time, tags).
+    RETURNS (ndarray): probabilities, float32, shape (batch, time, labels). What is missing to 1 at a token is the
+        probability of ``O``.
     """
     sums = _sum_paths(emissions)
     ends = sums.inside[:-1] * sums.weight[_E]
     ends += sums.outside[:-1, :, None] * sums.weight[_S]
     ends *= sums.after_outside[:, :, None]
-    # The mass inside a label after a token, which its B and its I share, was rescaled with the mass outside.
+    # The forward sum inside a label after a token, which its B and its I share, was rescaled with the sum outside.
     step = sums.inside[:-1] * sums.weight[_I]
     step += sums.outside[:-1, :, None] * sums.weight[_B]
     step *= sums.after_inside
@@ -197,10 +208,10 @@ def label_probabilities(emissions: np.ndarray) -> np.ndarray:
 
 
 def viterbi(emissions: np.ndarray) -> np.ndarray:
-    """Find the best legal path.
+    """Find the legal tag sequence with the highest score (Viterbi decoding).
 
-    emissions (ndarray): shape (batch, time, tags).
-    RETURNS (ndarray): int32 tags, shape (batch, time).
+    emissions (ndarray): tag scores, shape (batch, time, tags).
+    RETURNS (ndarray): tag of each token, int32, shape (batch, time).
     """
     batch, time, tags = emissions.shape
     flat = emissions.transpose(1, 0, 2)
@@ -249,12 +260,12 @@ def _walk_back(opener: np.ndarray, ender: np.ndarray) -> np.ndarray:
 
 
 def gold_spans(example: Example, labels: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return the gold entities on the tokens of the prediction, widened to whole tokens.
+    """Return the gold entities as spans of the predicted Doc's tokens, widened to whole tokens.
 
-    If two entities share a token, the longer one keeps it and the other is trimmed, so that no gold token is taught as
-    text.
+    If two entities share a token, the longer one keeps it and the other one is trimmed, not dropped, so that no token
+    of an entity is used as an example of ordinary text.
 
-    example (Example): gold in ``example.reference.ents``.
+    example (Example): example with the gold entities in ``example.reference.ents``.
     labels (Sequence[str]): labels by index; entities with other labels are ignored.
     RETURNS (list[tuple]): start token, end token, label index; disjoint, in the order of the text.
     """
@@ -272,22 +283,23 @@ def gold_spans(example: Example, labels: Sequence[str]) -> list[tuple[int, int, 
 
 
 def encode_dense(spans: list[tuple[int, int, int]], dense: np.ndarray) -> np.ndarray:
-    """Return the BIOES tags of the dense tokens.
+    """Convert entity spans to the BIOES tags of the dense tokens, which are all tokens except spaces and tabs.
 
-    spans (list[tuple]): start token, end token, label index.
-    dense (ndarray): token indices of the dense tokens.
-    RETURNS (ndarray): tags, int32, shape (dense tokens,).
+    spans (list[tuple]): spans over all tokens, as (start token, end token exclusive, label index).
+    dense (ndarray): indices of the dense tokens, from `features.dense_tokens`.
+    RETURNS (ndarray): tag of each dense token, int32, shape (dense tokens,).
     """
     edges = [(*np.searchsorted(dense, (start, end)).tolist(), label) for start, end, label in spans]
     return encode_tags([edge for edge in edges if edge[0] < edge[1]], len(dense))
 
 
 def path_loss(emissions: list[np.ndarray], gold: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-    """Compute the negative log-likelihood of the gold paths.
+    """Compute the negative log-likelihood of gold tag sequences, and its gradient.
 
-    emissions (list[ndarray]): tag scores, each of shape (tokens, tags).
-    gold (list[ndarray]): gold tags, each of shape (tokens,).
-    RETURNS (tuple[float, list[ndarray]]): the sum over all paths, and the gradient of each (posterior minus gold).
+    emissions (list[ndarray]): tag scores of each sequence, shape (tokens, tags).
+    gold (list[ndarray]): gold tags of each sequence, shape (tokens,).
+    RETURNS (tuple[float, list[ndarray]]): the loss, summed over the sequences, and its gradient with respect to the
+        scores of each sequence (posterior probability minus gold), shape (tokens, tags).
     """
     padded, lengths = pad(emissions)
     posterior = marginals(padded)
@@ -304,13 +316,14 @@ def path_loss(emissions: list[np.ndarray], gold: list[np.ndarray]) -> tuple[floa
 def committee_loss(
     scores: Sequence[np.ndarray], gold: Sequence[np.ndarray], dense: Sequence[np.ndarray]
 ) -> tuple[float, list[np.ndarray]]:
-    """Compute the loss of a network, or of each member of a committee separately.
+    """Compute the loss of a network, or of every member of a committee of networks, each on its own scores.
 
-    scores (Sequence[ndarray]): tag scores of each Doc, shape (tokens, tags) or (members, tokens, tags).
-    gold (Sequence[ndarray]): tags of the dense tokens of each Doc.
-    dense (Sequence[ndarray]): token indices of the dense tokens of each Doc.
-    RETURNS (tuple[float, list[ndarray]]): loss summed over tokens and members; gradients with the shapes of `scores`,
-        averaged over the Docs, zero for tokens that are not dense.
+    scores (Sequence[ndarray]): tag scores of each Doc, shape (tokens, tags), or (members, tokens, tags) of a
+        committee.
+    gold (Sequence[ndarray]): gold tags of each Doc's dense tokens, which are all tokens except spaces and tabs.
+    dense (Sequence[ndarray]): indices of each Doc's dense tokens, from `features.dense_tokens`.
+    RETURNS (tuple[float, list[ndarray]]): the loss, summed over Docs and members, and its gradients with the shapes of
+        `scores`, divided by the number of Docs. They are zero for tokens that are not dense.
     """
     members = [score if score.ndim == 3 else score[None] for score in scores]
     owner = [i for i, score in enumerate(members) for _ in score]

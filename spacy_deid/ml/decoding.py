@@ -1,9 +1,9 @@
-"""Decoding converts the tag scores of the network to spans with calibrated probabilities, at an operating point.
+"""Convert the tag scores of a network to spans with calibrated probabilities (decoding).
 
-The scores of a note are reduced once (`read_posteriors`); spans can then be chosen at any number of operating points
-(`choose_spans`), so trying many thresholds costs little more than one. An operating point is a set of thresholds:
-probabilities from which on a token counts as PHI. Probabilities are calibrated by a logistic curve over
-the log-odds of the raw score (Platt 1999).
+An operating point is a set of thresholds: the probabilities from which on a token counts as PHI. The scores of a note
+are reduced to probabilities once (`read_posteriors`); spans can then be chosen at any number of operating points
+(`choose_spans`), so trying many thresholds costs little more than one. Probabilities are calibrated with a logistic
+curve over the log-odds of the raw probability (Platt 1999).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,11 @@ _EDGE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A logistic calibration curve: p' = sigmoid(scale · logit(p) + shift). Scale 1 and shift 0 change nothing."""
+    """A curve that maps raw probabilities to calibrated ones: p' = sigmoid(scale · logit(p) + shift).
+
+    scale (float): slope of the curve; 1, together with shift 0, changes nothing.
+    shift (float): shift of the log-odds.
+    """
 
     scale: float = 1.0
     shift: float = 0.0
@@ -61,8 +65,7 @@ def fit_calibration(probs: np.ndarray, hits: np.ndarray, steps: int = 50) -> tup
     hits (ndarray): whether each prediction was right, shape (n,).
     steps (int): number of Newton steps.
     RETURNS (tuple): the curve, and a report with its "scale" and "shift", the "number" of predictions, and the
-        expected
-        calibration error before ("ece_before") and after it ("ece_after").
+        expected calibration error before ("ece_before") and after calibration ("ece_after").
     """
     x = np.stack([_logit(probs), np.ones(len(probs))], axis=1)
     y = np.asarray(hits, dtype=np.float64)
@@ -104,7 +107,7 @@ _CUSTOM = "custom"
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """A set of thresholds: calibrated probabilities from which on a token counts as PHI.
+    """A named set of thresholds: the calibrated probabilities from which on a token counts as PHI.
 
     default (float): threshold of the labels that have none of their own.
     labels (Mapping[str, float]): canonical label → threshold.
@@ -116,7 +119,7 @@ class OperatingPoint:
     name: str = _CUSTOM
 
     def thresholds(self, labels: Sequence[str]) -> list[float]:
-        """Return the threshold of each label.
+        """Return the threshold of each of several labels.
 
         labels (Sequence[str]): canonical labels.
         RETURNS (list[float]): thresholds in the same order.
@@ -124,16 +127,16 @@ class OperatingPoint:
         return [self.labels.get(label, self.default) for label in labels]
 
     def receipt(self) -> dict[str, Any]:
-        """Return the operating point as values that JSON can represent, which span groups record.
+        """Return the operating point as values that JSON can represent, to be stored with the spans chosen at it.
 
-        RETURNS (dict[str, Any]): "operating_point" and "thresholds".
+        RETURNS (dict[str, Any]): the name under "operating_point", and the thresholds under "thresholds".
         """
         thresholds = {"default": self.default, "labels": dict(self.labels)}
         return {"operating_point": self.name, "thresholds": thresholds}
 
 
 def make_point(threshold: float | Mapping[str, float], component: str) -> OperatingPoint:
-    """Make an operating point from the setting ``threshold``.
+    """Create an operating point from the setting ``threshold`` of a component.
 
     threshold (Union[float, Mapping[str, float]]): one threshold for all labels, or ``{"default": …, "LABEL": …}``.
     component (str): name of the component, for error messages.
@@ -161,10 +164,11 @@ def named_points(cfg: Mapping[str, Any], component: str) -> dict[str, OperatingP
 
 
 def read_point(name: str, record: Mapping[str, Any], component: str) -> OperatingPoint:
-    """Read an operating point from the settings of a component.
+    """Create an operating point from its record in the settings of a component.
 
-    name (str): name of the point.
-    record (Mapping[str, Any]): "default", a threshold, and "labels", canonical label → threshold.
+    name (str): name of the operating point.
+    record (Mapping[str, Any]): the default threshold under "default", and the thresholds of single labels under
+        "labels" (canonical label → threshold), which can be missing.
     component (str): name of the component, for error messages.
     RETURNS (OperatingPoint): the operating point.
     RAISES: ConfigError (D200) for a threshold that is not between 0 and 1.
@@ -196,11 +200,10 @@ _GROUP = 32
 class Posterior:
     """The predictions for one note, from which spans can be chosen at any operating point.
 
-    A path is a sequence of tags, one per token; raw means before calibration.
-
-    spans (list): spans of the most probable legal path, each with the lowest `phi` of its tokens.
-    phi (ndarray): raw probability of each token to be PHI of any label, float32, shape (tokens,).
-    labels (ndarray): index of the most probable label of each token given that it is PHI, shape (tokens,).
+    spans (list): the spans of the most probable legal tag sequence, as (start token, end token exclusive, label index,
+        lowest `phi` of the tokens).
+    phi (ndarray): uncalibrated probability of each token to be PHI of any label, float32, shape (tokens,).
+    labels (ndarray): index of each token's most probable label if the token is PHI, shape (tokens,).
     """
 
     spans: Decoded
@@ -224,11 +227,12 @@ def decode_spans(
 def choose_spans(
     posterior: Posterior, threshold: float | Sequence[float], tokens: Calibration, spans: Calibration
 ) -> Decoded:
-    """Choose the spans at an operating point.
+    """Choose the spans in a note at an operating point.
 
-    The spans of the best legal path are the start, because their edges are reliable. A threshold up to 0.5 adds every
-    uncovered token whose probability of being PHI reaches it, joined to runs of one label. A threshold above 0.5
-    removes spans with a lower probability. Lowering a threshold never uncovers a token.
+    The spans of the most probable legal tag sequence are taken first, because their edges are reliable. A threshold up
+    to 0.5 adds every other token whose probability of being PHI reaches it; adjacent tokens with the same label are
+    joined. A threshold above 0.5 removes the spans with a lower probability. A lower threshold always covers at least
+    the same tokens.
 
     posterior (Posterior): the predictions for one note.
     threshold (Union[float, Sequence[float]]): calibrated probability of being PHI, 0 to 1; one for all labels, or one
@@ -263,8 +267,8 @@ def _raw_thresholds(threshold: float | tuple[float, ...], tokens: Calibration) -
 def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:
     """Compute the predictions for notes from their tag scores.
 
-    emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags).
-    RETURNS (list[Posterior]): one per sequence.
+    emissions (Sequence[ndarray]): tag scores of each note, shape (tokens, tags).
+    RETURNS (list[Posterior]): the predictions for each note.
     RAISES: NotDeidentified (D247) if the scores are NaN or infinite.
     """
     return read_stretches(list(map(len, emissions)), enumerate(emissions))
@@ -275,8 +279,8 @@ def read_stretches(lengths: Sequence[int], stretches: Iterable[tuple[int, np.nda
 
     lengths (Sequence[int]): number of tokens of each note.
     stretches (Iterable[tuple[int, ndarray]]): index of a note and tag scores of its next tokens, shape (tokens, tags).
-        The notes arrive one after another; an empty one may be missing.
-    RETURNS (list[Posterior]): one per note, equal to `read_posteriors` of the complete scores.
+        All parts of a note follow each other; a note without tokens can be missing.
+    RETURNS (list[Posterior]): the predictions for each note, equal to those of `read_posteriors`.
     RAISES: NotDeidentified (D247) if the scores are NaN or infinite.
     """
     spans: list[Decoded] = [[] for _ in lengths]

@@ -1,11 +1,11 @@
-"""Features of the tokens of a note as hashes: the form of a word, and the layout around it.
+"""Compute the features of the tokens of a note, as hashes, from the form of each word and the layout around it.
 
-Clinical notes are half form, half prose. On a line "Apellidos: De Miguel Rivera." the key says what the value is.
-Each token therefore has, besides the form of the word, the key of its field, its position in the field and in the
-note, the key under which the same word first occurred in the note ("De Miguel" in the narrative is known from the
-header), and whether capitals are informative (they are not in a note all in capitals, nor in one without capitals).
-Each column of the result is one categorical feature; equal values have equal hashes. Words could be recovered from the
-hashes with a dictionary, so the hashes are not stored.
+Clinical notes are half form, half prose. In a line "Apellidos: De Miguel Rivera." (a field) the word before the colon
+(its key) shows what the value is. Each token therefore has, besides features of the word itself, the key of its field,
+its position in the field and in the note, the key under which the same word first occurred in the note (so that "De
+Miguel" in the narrative is recognized from the header), and whether capitals are informative (they are not in a note
+that is all in capitals or has none). Each column of the result is one categorical feature; equal values have equal
+hashes. Words could be recovered from the hashes with a dictionary, so the hashes are not stored.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,11 @@ _NARRATIVE = 160  # characters of a line from which on it is prose and not a for
 
 
 def mix(*columns: np.ndarray | int) -> np.ndarray:
-    """Combine hashes into one; the order of the columns matters (multiplicative mixing over 64 bits)."""
+    """Combine columns of hashes into one column, row by row. The order of the columns matters.
+
+    columns (Union[ndarray, int]): hashes, uint64, of equal or broadcastable shapes.
+    RETURNS (ndarray): the combined hashes, uint64 (multiplicative mixing over 64 bits).
+    """
     out = np.zeros(1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column in columns:
@@ -63,13 +67,13 @@ CASE_HASHES = mix(*np.indices(_CASE_SHAPE).reshape(len(_CASE_SHAPE), -1))
 
 
 def dense_tokens(doc: Doc) -> np.ndarray:
-    """Return the tokens that carry information: all except white space, and the carriage return of a line ending.
+    """Return the dense tokens of a Doc, which the network reads: all tokens except white space other than line breaks.
 
-    Double spaces, tabs and CRLF depend on the system that wrote the note. If they were kept, each would move the
-    neighbours of a word out of the window of the network.
+    Double spaces, tabs and CRLF depend on the system that wrote the note. If they were kept, each would push a
+    neighbour of a word out of the window that the network sees. Of CRLF, only the line feed is kept.
 
     doc (Doc): the Doc.
-    RETURNS (ndarray): token indices, rising, shape (dense tokens,).
+    RETURNS (ndarray): indices of the dense tokens, ascending, shape (dense tokens,).
     """
     if not len(doc):
         return np.zeros(0, dtype=np.int64)
@@ -86,9 +90,10 @@ def dense_tokens(doc: Doc) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class NoteView:
-    """The features of one or more notes in compact form, for their dense tokens one after another.
+    """The features of one or more notes in a compact form of about 20 bytes per token.
 
-    It needs about 20 bytes per token. `rows` computes the features of any part of it.
+    It contains the dense tokens (see `dense_tokens`) of all notes, one note after another. `rows` computes the hashed
+    features of any part of them. A field is the text on a line after a word and a colon; the word is its key.
 
     forms (WordForms): the features of word forms.
     note, form, word, line, field (ndarray): for each token its note, the row of its form, the number of its word in
@@ -119,7 +124,7 @@ class NoteView:
         return len(self.form)
 
     def rows(self, start: int, stop: int) -> np.ndarray:
-        """Compute the features of a part of the view.
+        """Compute the hashed features of a range of tokens.
 
         start, stop (int): range of dense tokens, end exclusive.
         RETURNS (ndarray): uint64, shape (stop - start, features), columns as in `FEATURES`.
@@ -137,7 +142,7 @@ class NoteView:
 
 
 class NoteFeatures:
-    """Feature extractor with a bounded table of word forms. It is pickled without the table.
+    """Computes the features of notes, and caches those of word forms in a bounded table, which is not pickled.
 
     lexicon (Optional[Lexicon]): word lists; without it the lexicon columns are 0.
     """
@@ -149,19 +154,20 @@ class NoteFeatures:
         return NoteFeatures, (self.forms.lexicon,)
 
     def __call__(self, doc: Doc) -> np.ndarray:
-        """Compute the features of a Doc.
+        """Compute the features of the dense tokens of a Doc, which are all tokens except spaces and tabs.
 
-        doc (Doc): the Doc; it may be empty.
+        doc (Doc): the Doc; it can be empty.
         RETURNS (ndarray): uint64, shape (dense tokens, features), columns as in `FEATURES`.
         """
         view = self.read([doc])
         return view.rows(0, len(view))
 
     def read(self, docs: Sequence[Doc]) -> NoteView:
-        """Read notes, in time and memory linear in their length. Short notes are read together, because the cost of a
-        NumPy call is that of many tokens.
+        """Compute the features of notes in compact form, in time and memory linear in their length.
 
-        docs (Sequence[Doc]): Docs with the same vocab, at least one; they may be empty.
+        Pass short notes together: the overhead of the NumPy calls then counts once.
+
+        docs (Sequence[Doc]): Docs with the same vocab, at least one; they can be empty.
         RETURNS (NoteView): the compact features.
         """
         orths, starts, lengths = [], [], []
@@ -228,10 +234,11 @@ def _count(group: np.ndarray, tokens: np.ndarray, size: int, most: int) -> np.nd
 def _fields(
     line: np.ndarray, first: np.ndarray, colon: np.ndarray, lower: np.ndarray, alpha: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the fields of notes: the text on a line after a word and a colon, up to the next such colon.
+    """Find the fields of notes: the text on a line after a word (the key) and a colon, up to the next such colon.
 
     line, colon, lower, alpha (ndarray): for each token its line, whether it is a colon, the hash of its lower-case
-        form, and whether it is a word. first (ndarray): first token of each line.
+        form, and whether it is a word.
+    first (ndarray): first token of each line.
     RETURNS (tuple): key and long key of each field, shape (fields, 2); the field of each token; and the number of its
         position in the field or line, combined with whether it is in a field.
     """

@@ -1,7 +1,7 @@
-"""The lexicon: for each word the lists that contain it (names, places, professions), its frequency, and its cluster.
+"""Look up features of words for the token classifier: the lists that contain a word, its frequency, and its cluster.
 
-A lexicon is a table from the hash of a word to two numbers. It contains no words, so it can be saved with a model. It
-is queried once per word form, ignoring case and accents.
+The lists contain names, places and professions. A lexicon maps the hash of a word, ignoring case and accents, to these
+features. It contains no words, so it can be saved with a model.
 """
 
 import unicodedata
@@ -20,7 +20,7 @@ _MOST_LISTS = 13  # lists and band fill sixteen bits
 
 
 def fold_word(word: str) -> str:
-    """Return the form of a word that is looked up: without accents and case.
+    """Convert a word to the form in which it is looked up in the lexicon: in lower case and without accents.
 
     word (str): a word.
     RETURNS (str): the folded form; "" for a word of combining marks only.
@@ -30,10 +30,10 @@ def fold_word(word: str) -> str:
 
 
 def band(count: int) -> int:
-    """Return the frequency band of a count: 0 for 0, then one more for each factor of four.
+    """Return the frequency band of a word, a coarse logarithm of its count.
 
     count (int): number of lower-case occurrences of the word.
-    RETURNS (int): 0 to 7.
+    RETURNS (int): band from 0 (never) to 7; each band covers a factor of four.
     """
     return 0 if count <= 0 else min(BANDS - 1, 1 + int(np.log2(count)) // 2)
 
@@ -44,7 +44,10 @@ def _key(word: str) -> int:
 
 
 class Lexicon:
-    """Lists, frequencies and clusters of words, by hash."""
+    """A table from the hash of a word to the lists that contain it, its frequency band and its cluster.
+
+    A cluster is a number of words that occur in similar contexts; clusters are combined into coarser groups.
+    """
 
     def __init__(self, keys: np.ndarray, kinds: np.ndarray, clusters: np.ndarray, groups: np.ndarray) -> None:
         """Initialize the table.
@@ -61,10 +64,11 @@ class Lexicon:
         return len(self.keys)
 
     def look_up(self, word: str) -> tuple[int, int, int]:
-        """Look up a word.
+        """Look up the features of a word.
 
-        word (str): word as written.
-        RETURNS (tuple[int, int, int]): kind, group and cluster; zeros for an unknown word.
+        word (str): the word as written.
+        RETURNS (tuple[int, int, int]): kind (the lists that contain the word as bits, above its frequency band), group
+            of its cluster, and cluster; zeros for an unknown word.
         """
         key = _key(word)
         at = int(self.keys.searchsorted(np.uint32(key)))  # a plain int would have the whole column cast
@@ -74,20 +78,20 @@ class Lexicon:
         return int(self.kinds[at]), int(self.groups[cluster]), cluster
 
     def to_bytes(self) -> bytes:
-        """Serialize the table.
+        """Serialize the lexicon.
 
-        RETURNS (bytes): input of `from_bytes`.
+        RETURNS (bytes): the data, from which `from_bytes` creates an equal lexicon.
         """
         parts = {"keys": self.keys, "kinds": self.kinds, "clusters": self.clusters, "groups": self.groups}
         return bytes(srsly.msgpack_dumps({name: part.tobytes() for name, part in parts.items()}))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Lexicon":
-        """Deserialize a table.
+        """Create a lexicon from serialized data.
 
-        data (bytes): output of `to_bytes`.
+        data (bytes): the result of `to_bytes`.
         RETURNS (Lexicon): the lexicon.
-        RAISES: ConfigError (D210) for other data.
+        RAISES: ConfigError (D210) if the data are not a lexicon.
         """
         try:
             parts = srsly.msgpack_loads(data)

@@ -1,12 +1,14 @@
-"""Fast prediction of tag scores on the CPU, for the networks of `tagger.build_note_tok2vec` and committees of them.
+"""Compute tag scores fast on the CPU, for the networks of `tagger.build_note_tok2vec` and committees of them.
 
 The first layer of a network is linear in the embeddings of the features: its output for a token is the sum of one
 vector per feature. Most features depend only on the word form or the field, and the others have few values.
-`Predictor` computes these vectors once per value, keeps them, and adds five of them per token. The encoder then runs
-on blocks of tokens that fit into the cache of the processor. The scores equal those of the thinc model up to rounding.
+`Predictor` computes these vectors once per value, caches them, and adds a few of them for each token. The encoder then
+runs on blocks of tokens that fit into the cache of the processor. The scores equal those of the thinc model up to
+rounding.
 
-Long notes are processed in stretches. The features depend on the whole note and are read once; the network reads a
-stretch with the neighbours that it can see on both sides. Memory therefore does not grow with the length of a note.
+Long notes are processed in stretches. The features depend on the whole note and are computed once; the network runs on
+a stretch together with the neighbours on both sides that influence it. The memory of the network therefore does not
+grow with the length of a note.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,10 +32,10 @@ _KEYS = {"key": 0, "long_key": 1, "memory": 0}  # features of fields → column 
 
 
 def can_predict(model: Model[Any, Any]) -> bool:
-    """Return whether `Predictor` supports a model: each network is based on a `build_note_tok2vec`, on the CPU.
+    """Check whether `Predictor` supports a model.
 
     model (Model): a tag scorer, or a committee of tag scorers.
-    RETURNS (bool): whether it is supported.
+    RETURNS (bool): True if each network is based on a `tagger.build_note_tok2vec` and runs on the CPU.
     """
     members = model.layers if model.name == "committee" else [model]
     extracts = [[node for node in member.walk() if node.name == "note_features"] for member in members]
@@ -42,10 +44,11 @@ def can_predict(model: Model[Any, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a note.
+    """A part of a note that is scored at once.
 
     note (int): index of the note.
-    start, stop (int): range of its dense tokens (see `features.dense_tokens`), end exclusive.
+    start, stop (int): range of the note's dense tokens (all except spaces and tabs, see `features.dense_tokens`), end
+        exclusive.
     """
 
     note: int
@@ -56,11 +59,12 @@ class Stretch:
 class Predictor:
     """Computes the tag scores of notes, averaged over the networks of a committee.
 
-    The parameters are copied: make a new predictor after the model has been trained or loaded. Several threads may use
-    one predictor.
+    The parameters are copied, so a new predictor is needed after the model has been trained or loaded. Several threads
+    can use one predictor.
 
-    model (Model): a `build_tag_scorer` of a `build_note_tok2vec`, or a `build_committee` of them; initialized.
-    size (int): number of tokens that are embedded at once. It bounds the memory and changes no score.
+    model (Model): an initialized model made by `build_tag_scorer` from a `build_note_tok2vec`, or by `build_committee`
+        from several of them.
+    size (int): number of tokens that are embedded at once. It bounds the memory and does not change the scores.
     """
 
     def __init__(self, model: Model[Any, Any], size: int = STRETCH) -> None:
@@ -78,7 +82,7 @@ class Predictor:
         self._lock = Lock()
 
     def __call__(self, docs: Sequence[Doc]) -> Iterator[tuple[int, np.ndarray]]:
-        """Compute the tag scores of the dense tokens of notes; see `features.dense_tokens`.
+        """Compute the tag scores of the dense tokens of notes, which are all tokens except spaces and tabs.
 
         docs (Sequence[Doc]): the notes; an empty note has no scores.
         YIELDS (tuple[int, ndarray]): index of a note, and the unnormalized scores of its next dense tokens, float32 of
@@ -166,7 +170,7 @@ class _Group:
     def score(self, view: NoteView, start: int, stop: int) -> np.ndarray:
         """Return the scores of a range of tokens, summed over the networks; shape (stop - start, tags).
 
-        Between notes there are as many blank rows as the networks see neighbours, as in training.
+        As in training, notes are separated by blank rows, so that no token is influenced by another note.
         """
         low, high = max(0, start - self.reach), min(len(view), stop + self.reach)
         note = view.note[low:high]

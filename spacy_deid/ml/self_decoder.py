@@ -1,22 +1,23 @@
-"""Self-decoding models convert names to other names (Self-Decoded Model of Medical De-identification, SDM-M-DID).
+"""Convert names to others with a self-decoding model (Self-Decoded Model of Medical De-identification, SDM-M-DID).
 
-An encoder reads a name. A decoder of Transformer layers reads only the encoder's embeddings and produces a state for
-every position at once. A dense head turns states into scores of the vocabulary in one of two modes: *self-decoding*
-uses the states directly, to reproduce the name; *replacing* multiplies them with a learned matrix first, to produce
-another name.
+An encoder computes embeddings of the word pieces of a name. A decoder of Transformer layers has only these embeddings
+as input and computes a state for every position at once. A linear layer, the head, converts states to scores of the
+vocabulary, in one of two modes: *self-decoding* uses the states directly, to reproduce the name; *replacing* first
+multiplies them by a learned matrix, to produce another name.
 
 The paper leaves some details open, which are decided here: as the decoder has no second input, its layers have
 self-attention only; the matrix is initialized randomly, so that training approaches the target cosine from far away
 instead of from the identity; the head is initialized with the encoder's embeddings, so that pieces of rare names need
 not be learned from few examples.
 
-`SelfDecoder.decode` returns the most probable output, as in the paper. For a release this is not enough: if a name
-always became the same other name, anyone with the model could build a table of both. `SelfDecoder.propose` therefore
-returns several pieces per position with their probabilities, and the caller draws from them with a key. A proposal
-never repeats a piece of the original at its position, keeps the number of words, and consists of letters only.
+`SelfDecoder.decode` returns the most probable output, as in the paper. This is not safe for released notes: if a name
+always became the same other name, anyone with the model could build a table that maps them back. `SelfDecoder.propose`
+therefore returns several pieces per position with their probabilities, from which the caller draws with a secret key.
+A proposal never repeats a piece of the original at its position, keeps the number of words, and consists of letters
+only.
 
 It requires the extra "transformers", which is imported when a model is loaded. Models are trained with
-`scripts/self_decoder.py`; none ships.
+`scripts/self_decoder.py`; the package contains none.
 """
 
 from collections import defaultdict
@@ -39,14 +40,14 @@ SECTION = "self_decoder"
 class Plan:
     """Size of a model and settings of its training, from the block [self_decoder] of a config.
 
-    Defaults are those of the paper, or values for what it leaves open.
+    Defaults are those of the paper where it gives a value.
 
     encoder (str): folder of a transformers encoder, or its name on the hub.
     layers, heads (int): size of the decoder.
     inner (int): width of its feed-forward layers.
     dropout (float): dropout rate of the decoder.
     pieces (int): maximum number of word pieces of a name, including special ones.
-    similarity (float): target cosine similarity of states before and after the matrix.
+    similarity (float): target cosine similarity of the decoder's states before and after multiplication by the matrix.
     weight (float): weight of the similarity loss relative to the cross-entropy.
     train_encoder (bool): whether to train the encoder too.
     epochs (int): number of epochs.
@@ -79,7 +80,7 @@ class Plan:
 
     @classmethod
     def from_config(cls, path: str | Path, **overrides: Any) -> Self:
-        """Read a plan from a config file.
+        """Read the settings of a model and its training from a config file.
 
         path (Union[str, Path]): config with a block [self_decoder].
         overrides (Any): settings that override those of the file.
@@ -112,10 +113,10 @@ class Plan:
 
 
 def load_encoder(name: str, *, local: bool = True) -> tuple[Any, Any]:
-    """Load an encoder and its tokenizer.
+    """Load a pretrained transformers encoder and its tokenizer.
 
     name (str): folder, or name on the hub.
-    local (bool): whether to use local files only.
+    local (bool): whether to use local files only; if False, the encoder can be downloaded.
     RETURNS (tuple[PreTrainedModel, PreTrainedTokenizerFast]): the encoder without a head, and its tokenizer.
     RAISES: ConfigError if packages are missing (D806), the encoder cannot be loaded (D240), or it has no fast
         tokenizer (D243).
@@ -140,11 +141,11 @@ def load_encoder(name: str, *, local: bool = True) -> tuple[Any, Any]:
 
 
 def build_model(encoder: Any, plan: Plan) -> Any:
-    """Build an untrained model around an encoder.
+    """Build an untrained self-decoding model on top of an encoder.
 
     encoder (PreTrainedModel): the encoder.
     plan (Plan): size of the decoder.
-    RETURNS (torch.nn.ModuleDict): "encoder", "decoder", "matrix", "head".
+    RETURNS (torch.nn.ModuleDict): the modules "encoder", "decoder", "matrix" and "head".
     RAISES: ConfigError (D248) if the width of the encoder is not divisible by the number of heads.
     """
     from torch import nn
@@ -166,7 +167,13 @@ def build_model(encoder: Any, plan: Plan) -> Any:
 
 
 def decoder_states(model: Any, ids: Any, attention: Any, *, train_encoder: bool = False) -> Any:
-    """Compute the decoder states of names, shape (names, pieces, width)."""
+    """Compute the decoder's states for names.
+
+    model (torch.nn.ModuleDict): a model from `build_model`.
+    ids, attention (torch.Tensor): vocabulary ids and attention mask, shape (names, pieces).
+    train_encoder (bool): whether gradients flow into the encoder.
+    RETURNS (torch.Tensor): the states, shape (names, pieces, width).
+    """
     import torch
 
     with torch.set_grad_enabled(train_encoder and torch.is_grad_enabled()):
@@ -175,13 +182,18 @@ def decoder_states(model: Any, ids: Any, attention: Any, *, train_encoder: bool 
 
 
 def replaced_states(model: Any, states: Any) -> Any:
-    """Multiply states with the matrix."""
+    """Multiply the decoder's states by the learned matrix, which makes the head produce other names.
+
+    model (torch.nn.ModuleDict): a model from `build_model`.
+    states (torch.Tensor): states from `decoder_states`.
+    RETURNS (torch.Tensor): the new states, of the same shape.
+    """
     return model["matrix"](states)
 
 
-# Pieces and their probabilities, at one place of a word.
+# The pieces proposed for one position in a word, with their probabilities.
 Place = Sequence[tuple[str, float]]
-# Where a word starts and ends in its name, and the places that another one is made of.
+# Character offsets of a word in its name, and the proposals for each position of its replacement.
 Word = tuple[int, int, Sequence[Place]]
 
 _MARKERS = ("##", "▁", "Ġ")
@@ -189,7 +201,7 @@ _ROWS = 128  # names that go through the model at once
 
 
 class SelfDecoder:
-    """A trained model.
+    """Proposes replacements for names with a trained self-decoding model.
 
     model (torch.nn.ModuleDict): the model.
     tokenizer (PreTrainedTokenizerFast): the tokenizer of its encoder.
@@ -208,9 +220,9 @@ class SelfDecoder:
 
     @classmethod
     def from_disk(cls, folder: str | Path) -> Self:
-        """Load a model.
+        """Load a trained model from a folder.
 
-        folder (Union[str, Path]): folder written by `to_disk`.
+        folder (Union[str, Path]): the folder that `to_disk` wrote.
         RETURNS (SelfDecoder): the model.
         RAISES: ConfigError if packages are missing (D806), the folder contains no self-decoding model (D249), or its
             settings or encoder cannot be read (D240, D248).
@@ -244,10 +256,10 @@ class SelfDecoder:
         srsly.write_json(folder / "plan.json", {**self.plan.to_dict(), "encoder": Path(self.plan.encoder).name})
 
     def decode(self, names: Sequence[str], *, bypass: bool = False) -> list[str | None]:
-        """Convert names to the most probable piece at each position.
+        """Convert each name to the most probable other name, by taking the most probable piece at each position.
 
         names (Sequence[str]): names.
-        bypass (bool): whether to skip the matrix, which reproduces the input (self-decoding).
+        bypass (bool): whether to skip the matrix, so that the model reproduces the names (self-decoding).
         RETURNS (list[Optional[str]]): other names; "" for a name without pieces; None if a predicted piece is not a
             word piece.
         """
@@ -260,12 +272,13 @@ class SelfDecoder:
         return out
 
     def propose(self, names: Sequence[str], count: int = 40) -> list[list[Word]]:
-        """Propose replacements for names.
+        """Propose pieces of which replacements for names can be made.
 
         names (Sequence[str]): capitalized names.
-        count (int): number of pieces per position.
-        RETURNS (list[list[Word]]): proposals for the words of each name. A word is missing if it has no letters or an
-            unknown piece, or exceeds the maximum length.
+        count (int): maximum number of pieces to propose per position.
+        RETURNS (list[list[Word]]): for each name its words, as (start, end, proposals): the character offsets in the
+            name, and for each position the pieces with their probabilities. A word is missing if the model cannot
+            replace it, because it contains other characters than letters or an unknown piece, or is too long.
         """
         out: list[list[Word]] = []
         for start in range(0, len(names), _ROWS):

@@ -1,11 +1,11 @@
-"""A transformer encoder for `deid_ner` that reads every character of a note, however long or dense.
+"""Build a transformer encoder for `deid_ner` that encodes every character of a note, however long the note is.
 
-spacy-transformers splits a note into windows of a number of tokens, and drops the word pieces that exceed the maximum
-input length of the encoder with a log message. Dense strings (keys, scanned tables, base64) have many pieces per
-token, so a name next to them would be missed. `build_windowed_transformer` measures windows in word pieces, so no
-piece is ever dropped, and runs a few windows at a time, so the memory for attention does not grow with the note.
-`build_checked_listener` passes the vectors to a component and refuses a note of which the encoder missed a part,
-whatever windows were used.
+spacy-transformers splits a note into windows of a number of tokens. If a window has more word pieces than the encoder
+accepts, the rest is dropped with a log message. Keys, scanned tables and base64 have many pieces per token, so a name
+next to them would be missed. `build_windowed_transformer` measures windows in word pieces, so that no piece is
+dropped, and runs a few windows at a time, so that the memory for attention does not grow with the note.
+`build_checked_listener` passes the vectors to a component, and raises an error for a note that was not encoded
+completely, whatever windows were used.
 
 It requires the extra "transformers", which is imported when a model is built.
 """
@@ -29,11 +29,11 @@ from ..errors import ConfigError, Errors, NotDeidentified
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """How a note is split.
+    """The sizes by which a note is split into windows for the encoder.
 
-    window (int): word pieces per window, special pieces included.
-    stride (int): word pieces between the starts of two windows.
-    batch (int): word pieces per batch in prediction.
+    window (int): number of word pieces per window, including special pieces.
+    stride (int): number of word pieces between the starts of two windows.
+    batch (int): number of word pieces per batch in prediction.
     """
 
     window: int
@@ -52,7 +52,7 @@ def build_windowed_transformer(
     mixed_precision: bool = False,
     grad_scaler_config: dict[str, Any] | None = None,
 ) -> Model[list[Doc], Any]:
-    """Build an encoder for spaCy's ``transformer`` component.
+    """Build an encoder for spaCy's ``transformer`` component that encodes a note completely, in overlapping windows.
 
     name (str): folder of a model, or its name on a hub. It is read when the component is initialized; a saved pipeline
         contains the encoder and its tokenizer, and needs neither the folder nor a network.
@@ -139,7 +139,8 @@ def _objects(model: Model[Any, Any]) -> Any:
 
 
 def _check(windows: Windows, tokenizer: Any, name: str) -> None:
-    """Refuse windows that the encoder cannot process, and tokenizers without character offsets."""
+    """Check the window sizes and the tokenizer. RAISES: ConfigError for windows that the encoder cannot process (D241,
+    D242), and for a tokenizer without character offsets (D243)."""
     if not tokenizer.is_fast:
         raise ConfigError(Errors.D243.format(name=name))
     limit, special = tokenizer.model_max_length, tokenizer.num_special_tokens_to_add()
@@ -235,7 +236,7 @@ def align_pieces(doc: Doc, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _spans(doc: Doc, offsets: np.ndarray) -> list[Span]:
-    """Return the windows as spans; together they contain every token, including those without pieces."""
+    """Return the windows of a note as spans, which together contain every token, also those without pieces."""
     ends = np.asarray([token.idx + len(token) for token in doc])
     last = [int(np.searchsorted(ends, row[:, 1].max())) + 1 for row in offsets[:-1]] + [len(doc)]
     first = [
@@ -249,8 +250,8 @@ def _spans(doc: Doc, offsets: np.ndarray) -> list[Span]:
 def build_checked_listener(
     pooling: Model[Ragged, Floats2d], grad_factor: float = 1.0, upstream: str = "*"
 ) -> Model[list[Doc], list[Floats2d]]:
-    """Build a listener that returns the vectors of a ``transformer`` component, and refuses a Doc it did not read
-    completely.
+    """Build a listener that returns the vectors of a ``transformer`` component. In prediction, the model raises
+    NotDeidentified if the component did not run, did not encode a Doc completely, or returned NaN or infinite values.
 
     pooling (Model): reduces the pieces of a token to one vector, such as "reduce_mean.v1".
     grad_factor (float): factor for this component's gradient in the encoder; 0 freezes the encoder.
@@ -270,10 +271,10 @@ def build_checked_listener(
 def _listen(
     model: Model[Any, Any], docs: list[Doc], is_train: bool
 ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
-    """Return the output of the encoder if it exists for every Doc completely.
+    """Return the output of the encoder. RAISES: NotDeidentified if it does not exist for every Doc completely.
 
     If the encoder did not run, the listener of the library returns zeros, which are needed to infer shapes. A trained
-    model would find nothing in them, so it raises an error instead.
+    model would find no entity in them, so an error is raised instead.
     """
     if is_train:
         model.attrs["trained"] = True

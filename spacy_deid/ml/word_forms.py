@@ -1,6 +1,6 @@
-"""Features of single word forms, computed once and kept in a bounded table in memory.
+"""Compute the features that depend only on the form of a word, once per form, and cache them in a bounded table.
 
-The table holds hashes, never words. It is left out of pickles and is not saved with a pipeline.
+The table contains hashes, not words. It is neither pickled nor saved with a pipeline.
 """
 
 import numpy as np
@@ -37,7 +37,9 @@ def is_newline(orth: int) -> bool:
 
 
 class WordForms:
-    """A table of word forms. Rows are added and never change; a full table is replaced by a new one.
+    """A cache of the features of word forms, in one row per form.
+
+    Rows are added and never change. A full table (`is_full`) has to be replaced by a new one.
 
     lexicon (Optional[Lexicon]): word lists; without it the lexicon columns are 0.
     hashes (ndarray): the features `OF_WORD` of each form, uint64, shape (rows, 11).
@@ -61,15 +63,15 @@ class WordForms:
 
     @property
     def is_full(self) -> bool:
-        """bool: Whether the table has reached `CACHE_SIZE`. It still takes the forms of one more text."""
+        """bool: Whether the table has reached `CACHE_SIZE` rows and should be replaced before the next text."""
         return len(self._rows) >= CACHE_SIZE
 
     def find(self, orths: list[int], vocab: Vocab) -> np.ndarray:
-        """Return the rows of word forms, adding those that are new.
+        """Return the row of each token's word form in the table; new forms are added.
 
-        orths (list[int]): hashes of tokens, in spaCy's attribute ORTH.
-        vocab (Vocab): the vocab of the Docs, which knows the strings.
-        RETURNS (ndarray): rows, int32, shape (orths,).
+        orths (list[int]): spaCy's attribute ORTH of the tokens, the hashes of their texts.
+        vocab (Vocab): the vocab of the Docs, which contains the texts.
+        RETURNS (ndarray): row of each token, int32, shape (orths,).
         """
         try:
             return np.fromiter(map(self._rows.__getitem__, orths), dtype=np.int32, count=len(orths))

@@ -1,4 +1,4 @@
-"""Rules for identifiers with a fixed form: rules files, validators and the matcher."""
+"""Find identifiers that have a fixed form, such as telephone numbers, with rules that are read from TOML files."""
 
 from .matcher import Match as Match
 from .matcher import RuleMatcher as RuleMatcher

@@ -1,8 +1,8 @@
-"""The matcher of rules.
+"""Find the matches of rules in a note, without trying every regular expression at every position.
 
 One Aho-Corasick automaton finds the keywords of all rules, and the pattern of a rule is tried only after its keywords.
-A rule without keywords is tried where its setting `begins` allows, or on the whole text. Rules do not see each other's
-matches. A pattern is compiled when it is tried first, so most rules cost nothing on most texts.
+A rule without keywords is tried where its setting `begins` allows, or on the whole text. Each rule is matched
+independently of the others. A pattern is compiled when it is first tried, so most rules cost nothing on most texts.
 """
 
 import re
@@ -39,9 +39,9 @@ _BEFORE_TAIL = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*-?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match of a rule.
+    """An identifier that a rule has found in a text.
 
-    start, end (int): character offsets in the text.
+    start, end (int): character offsets in the text, end exclusive.
     label (str): canonical label.
     rule (str): id of the rule.
     score (float): score of the rule.
@@ -57,7 +57,8 @@ class Match:
 
 
 class _Compiled:
-    """A rule with its folded words, and its pattern, which is compiled on first use."""
+    """A rule prepared for matching: its words without case and accents, its validator, and its pattern, which is
+    compiled on first use."""
 
     def __init__(self, rule: Rule, order: int) -> None:
         self.rule, self.order = rule, order
@@ -85,10 +86,10 @@ class _Compiled:
 
 
 class _Scan:
-    """Rules without keywords that are tried at the same places.
+    """Matches all rules without keywords that have the same setting `begins`.
 
-    One pattern with all rules as alternatives finds the places where any of them matches. They are few, and only there
-    the rules are tried one by one.
+    One pattern with all rules as alternatives finds the few places where any of them matches. Only there the rules are
+    tried one by one.
 
     begins (str): where the rules are tried, a key of `_BEGINS`; "" for the whole text.
     """
@@ -99,7 +100,7 @@ class _Scan:
 
     @cached_property
     def _joint(self) -> Pattern[str]:
-        """The place where rules are tried; group 1 matches if one of the rules does that have no references."""
+        """Pattern of a place where the rules are tried. Group 1 is set if a rule without references matches there."""
         alternatives = "|".join(item.rule.alternative() for item in self.items if not item.refers)
         place = f"(?:{_BEGINS[self.begins].pattern})"
         return re.compile(f"(?={place})(?:(?=({alternatives or '(?!)'}))|){place}")
@@ -107,7 +108,8 @@ class _Scan:
     def find(self, text: str, folded: str) -> Iterator[tuple[_Compiled, ReMatch[str]]]:
         """Yield the matches of each rule. Those of one rule do not overlap.
 
-        text (str): the normalized text. folded (str): the folded text, in which the words that rules need are sought.
+        text (str): the normalized text.
+        folded (str): the same text without case and accents, which is searched for the words that rules need.
         """
         needed = [item for item in self.items if not item.needs or any(need in folded for need in item.needs)]
         if not self.begins:
@@ -127,13 +129,14 @@ Found = tuple[_Compiled, int, ReMatch[str]]
 
 
 class RuleMatcher:
-    """Finds identifiers by rules."""
+    """Finds the identifiers in a note that match one of a list of rules."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         """Index the rules by their keywords.
 
-        rules (Sequence[Rule]): the rules. If two match the same characters, the first one counts.
-        RAISES: KeyError for an unknown validator.
+        rules (Sequence[Rule]): the rules. If two rules match the same characters, a rule with keywords is preferred,
+            then the one that comes first in the list.
+        RAISES: KeyError if a rule names an unknown validator.
         """
         self.rules = list(rules)
         self._compiled = [_Compiled(rule, order) for order, rule in enumerate(self.rules)]
@@ -165,13 +168,13 @@ class RuleMatcher:
         return RuleMatcher, (self.rules,)
 
     def find(self, text: str) -> list[Match]:
-        """Find identifiers.
+        """Find the identifiers in a note.
 
-        A match inside another one is left out: its characters are covered, and the longer match has the better label.
-        A match with a correct check digit is left out only inside another such match.
+        A match inside a longer one is dropped, because the longer match covers it and usually has the better label. A
+        match with a correct check digit is dropped only inside another match with a correct check digit.
 
-        text (str): the note.
-        RETURNS (list[Match]): in the order of the text.
+        text (str): the note, not normalized.
+        RETURNS (list[Match]): the matches in the order of the text, with offsets in the note.
         """
         reading = normalize_text(text)
         hits, words = self._hits(reading)
@@ -183,11 +186,11 @@ class RuleMatcher:
         return _outermost(found)
 
     def _hits(self, reading: NormalizedText) -> tuple[list[tuple[int, int, str]], Positions]:
-        """Find the keywords and the context words of a text at word boundaries.
+        """Find the keywords and the context words of all rules in a text, at word boundaries.
 
-        Letters may follow a stem, and precede the last part of a compound.
+        A keyword that is a stem can be followed by letters, and one that is the last part of a compound preceded.
 
-        RETURNS (tuple): (start, end, word) of keywords, and context word → its start offsets.
+        RETURNS (tuple): (start, end, word) of each keyword found, and context word → its start offsets.
         """
         hits: list[tuple[int, int, str]] = []
         words: Positions = defaultdict(list)
@@ -218,7 +221,7 @@ class RuleMatcher:
                     yield item, first if item.rule.starts_with else -1, match
 
     def _scan_matches(self, reading: NormalizedText) -> Iterator[Found]:
-        """Try the rules without keywords where they may begin, or on the whole text."""
+        """Try the rules without keywords at the places that their setting `begins` allows, or on the whole text."""
         for scan in self._scans.values():
             for item, match in scan.find(reading.text, reading.folded):
                 yield item, -1, match
@@ -252,7 +255,7 @@ def _automaton(words: Iterable[str]) -> ahocorasick.Automaton | None:
 
 
 def _starts_free(text: str, start: int) -> bool:
-    """Whether a word begins here: after a digit ("12NHC") and in two joined words ("GarcíaNºCol"), too."""
+    """Whether a word can begin at an offset; True also after a digit ("12NHC") and in joined words ("GarcíaNºCol")."""
     before = text[start - 1] if start else " "
     if not (before.isalpha() and text[start].isalnum()):
         return True
@@ -266,7 +269,7 @@ def _compound_start(text: str, end: int) -> int:
 
 
 def _ends_free(text: str, end: int) -> bool:
-    """Whether a word ends here, also before a digit: "CP28035"."""
+    """Whether a word can end at an offset; True also before a digit ("CP28035")."""
     return not (end < len(text) and text[end].isalpha() and text[end - 1].isalpha())
 
 
@@ -308,10 +311,11 @@ def _between(positions: list[int] | None, low: int, high: int) -> bool:
 
 
 def _outermost(found: list[tuple[int, int, int, int, str, Rule]]) -> list[Match]:
-    """Remove matches inside other matches; of equal ones, a rule with a keyword comes first, then the order of files.
+    """Remove matches inside longer matches. Of matches with equal spans, one of a rule with keywords is kept, then the
+    first in the order of the rules.
 
-    A match with a correct check digit is kept inside one without. If both have the same characters and the same label,
-    the one that is kept counts as validated.
+    A match with a correct check digit is kept even inside a match without. A match counts as validated if a rule with
+    the same label has found a correct check digit in the same characters.
     """
     found.sort(key=lambda f: (f[0], -f[1], f[2], f[3], f[4]))
     checked = {
@@ -332,20 +336,20 @@ def _outermost(found: list[tuple[int, int, int, int, str, Rule]]) -> list[Match]
 
 @cache
 def recovery_matcher(lang: str) -> RuleMatcher:
-    """Return the matcher of the recovery expressions of a language, compiled once per process.
+    """Return the matcher of medical text that looks like an identifier, such as a genetic variant; it is cached.
 
-    lang (str): language code.
-    RETURNS (RuleMatcher): finds medical text that looks like an identifier.
+    lang (str): ISO 639-1 code.
+    RETURNS (RuleMatcher): the matcher, with the rules for all languages and those of the language.
     """
     return RuleMatcher(recovery_rules(lang))
 
 
 def check_examples(rules: Iterable[Rule], path: str) -> None:
-    """Run each rule on its own examples.
+    """Check that each rule finds the marked identifiers in its examples, and nothing in its counter-examples.
 
     rules (Iterable[Rule]): the rules of a file.
     path (str): name of the file, for the error message.
-    RAISES: ConfigError (D108) with the id of the rule and the number of the example, without its text.
+    RAISES: ConfigError (D108) if a rule fails; it names the rule and the number of the example, not its text.
     """
     for rule in rules:
         matcher = RuleMatcher([rule])

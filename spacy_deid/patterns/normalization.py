@@ -1,7 +1,8 @@
-"""Normalization of a note for rules: plain spaces, dashes and digits, composed accents, folded case.
+"""Normalize a note before rules are matched, and map offsets of the normalized text back to the note.
 
 Rules are written for "12-03-2020" and "número"; notes contain non-breaking hyphens, narrow spaces, "nu\\u0301mero",
-CRLF and full-width digits. The normalized text can be mapped back to the offsets of the note.
+CRLF and full-width digits. Normalization replaces these by plain spaces, dashes, digits and line breaks, composes
+accents, and removes invisible characters.
 """
 
 import re
@@ -44,7 +45,7 @@ _FOLD = {code: base for code, base in _FOLD.items() if len(base) == 1}
 class NormalizedText:
     """A normalized note.
 
-    text (str): the normalized text.
+    text (str): the normalized text, in its original case and with accents.
     folded (str): `text` in lower case and without accents, of the same length.
     origin (Optional[list[int]]): offset in the note of each character of `text` and of its end; None if the offsets
         are the same.
@@ -55,7 +56,11 @@ class NormalizedText:
     origin: list[int] | None
 
     def to_note(self, start: int, end: int) -> tuple[int, int]:
-        """Map a span of `text` to the note. start, end (int): offsets in `text`. RETURNS: offsets in the note."""
+        """Map a span of `text` to the note.
+
+        start, end (int): character offsets in `text`, end exclusive.
+        RETURNS (tuple[int, int]): character offsets in the note.
+        """
         return (start, end) if self.origin is None else (self.origin[start], self.origin[end])
 
     def __repr__(self) -> str:
@@ -75,10 +80,10 @@ def fold(text: str) -> str:
 
 
 def normalize_text(text: str) -> NormalizedText:
-    """Normalize a note.
+    """Normalize the spaces, dashes, digits, accents and line breaks of a note, so that rules can be matched.
 
     text (str): the note.
-    RETURNS (NormalizedText): the normalized text and the map to the note.
+    RETURNS (NormalizedText): the normalized text, whose offsets can be mapped back to the note.
     """
     origin = None
     if _MAY_BE_LONG.search(text):

@@ -1,9 +1,9 @@
-"""Rules files: the parts of a rule, and the parser of TOML files. Errors name the file and the rule.
+"""Read rules for identifiers from TOML files, and check them. Errors name the file and the rule.
 
 A file has a ``name``, an optional table ``[define]`` of fragments that patterns use as ``{fragment}``, and
 ``[[rules]]``. docs/guides/patterns.md describes the keys. The rules of a language are in ``lang/XX/patterns.toml``,
-those of all languages in ``resources/patterns/common.toml``. Recovery expressions have the same form; they describe
-medical text that looks like an identifier (``resources/recovery/common.toml``, ``lang/XX/recovery.toml``).
+those of all languages in ``resources/patterns/common.toml``. Recovery rules have the same format; they match medical
+text that looks like an identifier (``resources/recovery/common.toml``, ``lang/XX/recovery.toml``).
 """
 
 import re
@@ -40,10 +40,12 @@ _EDGES = {"word": (r"(?<!\w)", r"(?!\w)"), "digit": (r"(?<!\d)", r"(?!\d)"), "no
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Words near a match.
+    """Words that a rule requires or forbids near a match.
 
-    before, after (list[str]): words, regardless of case and accents.
-    within (int): maximum distance of a word from the match, in characters.
+    before, after (list[str]): words to search for before and after the match, regardless of case and accents. One of
+        them is sufficient.
+    within (int): maximum distance between the start of a word before the match, or of a word after it, and the match,
+        in characters.
     """
 
     before: list[str] = field(default_factory=list)
@@ -53,24 +55,25 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule. It consists of plain values, so that it can be serialized.
+    """A rule that finds identifiers with a regular expression. It consists of plain values, so it can be serialized.
 
-    id (str): "file/rule".
+    id (str): name of the file and of the rule, "file/rule".
     label (str): canonical label.
     pattern (str): Python `re` with the fragments filled in. A group ``phi``, or one with the name of a label in lower
         case, marks the identifier if it is only a part of the match.
     flags (str): "i" to ignore case.
-    edges (str): where a match may begin and end: at the edge of a "word", of a number ("digit"), or anywhere ("none").
+    edges (str): where a match can begin and end: at the edge of a "word", of a number ("digit"), or anywhere ("none").
     after (list[str]): keywords. The pattern is tried immediately after each of them.
     starts_with (list[str]): words that the identifier begins with. The pattern describes what follows them.
     capital (bool): whether a word of `after` or `starts_with` must have a capital letter.
-    stem (bool): whether letters may follow a word of `after` or `starts_with`. The pattern begins with the endings.
-    compound (bool): whether letters may precede a word of `after` or `starts_with`, as in the compounds of Finnish.
-    decisive (bool): whether the keyword determines the label. A guess of the classifier over the same words gets it.
+    stem (bool): whether letters can follow a word of `after` or `starts_with`. The pattern begins with the endings.
+    compound (bool): whether letters can precede a word of `after` or `starts_with`, as in Finnish compounds.
+    decisive (bool): whether the keyword determines the label, so that a detection of the classifier in the same words
+        gets the label of the rule.
     begins (str): "digit", "capital" or "code" (either) if every match begins with one; the pattern is tried only
         there.
     needs (list[str]): words one of which a note must contain, regardless of case and accents, for the rule to run.
-    context, not_context (Optional[Context]): words one of which must be, or none of which may be, near the match.
+    context, not_context (Optional[Context]): words of which one must be, or none must be, near the match.
     validator (str): name of a validator of the matched text.
     score (float): probability that a match is PHI.
     examples, counter_examples (list[str]): texts with the identifiers in [[…]], and texts without any.
@@ -97,16 +100,17 @@ class Rule:
     counter_examples: list[str] = field(default_factory=list)
 
     def compile(self) -> re.Pattern[str]:
-        """Compile the pattern with its edges. A rule with keywords has no left edge.
+        """Compile the pattern together with the test for its edges. A rule with keywords has no left edge.
 
         RETURNS (re.Pattern): the compiled pattern.
         """
         return _compile(self._with_edges(), _FLAGS[self.flags])
 
     def alternative(self) -> str:
-        """Return the pattern with its edges and flags and without named groups, as an alternative of a larger pattern.
+        """Return the pattern in a form that can be joined with those of other rules by "|".
 
-        RETURNS (str): matches wherever `compile` does, for a pattern without references to its groups.
+        RETURNS (str): the pattern with edges and flags and without group names. It matches where that of `compile`
+            does, unless the pattern refers to its own groups.
         """
         return f"(?{self.flags}:{_NAMED_GROUP.sub('(?:', self._with_edges())})"
 
@@ -118,13 +122,13 @@ class Rule:
         return f"{left}(?:{self.pattern}){right}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON and msgpack."""
+        """Return the rule as a dict of plain values, for JSON and msgpack."""
         contexts = {key: asdict(value) for key in _CONTEXTS if (value := getattr(self, key)) is not None}
         return {name: getattr(self, name) for name in _NAMES} | contexts
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Rule":
-        """Make a rule from the output of `to_dict`."""
+        """Create a rule from a dict that `to_dict` returned."""
         values = dict(data)
         for key in ("context", "not_context"):
             if values.get(key) is not None:
@@ -143,7 +147,7 @@ _KEYS = frozenset(_NAMES)
 
 
 def parse_example(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Parse an example such as "DNI [[12345678Z]]".
+    """Parse an example of a rule, in which the identifiers are marked: "DNI [[12345678Z]]".
 
     text (str): text with identifiers in double brackets.
     RETURNS (tuple[str, list[tuple[int, int]]]): the text without brackets, and the spans that must be found, in order.
@@ -164,26 +168,26 @@ def _common_text() -> str:
 
 @cache
 def _common() -> Mapping[str, str]:
-    """Return the fragments of common.toml, which every file may use."""
+    """Return the fragments of common.toml, which the patterns of every file can use."""
     return _fragments(tomllib.loads(_common_text()), "common.toml", {})
 
 
 def rule_languages() -> list[str]:
-    """List the rules files that ship: "common" for all languages, then the language codes."""
+    """List the available sets of rules: "common", which is for all languages, then the codes of the languages."""
     return [COMMON, *language_codes("patterns.toml")]
 
 
 def check_language(lang: str) -> None:
-    """Check that rules ship for a language. RAISES: ConfigError (D110) if not."""
+    """Check that there is a rules file for a language. RAISES: ConfigError (D110) if not."""
     if lang not in rule_languages():
         raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(rule_languages()[1:])))
 
 
 def resource_rules(lang: str) -> list[Rule]:
-    """Read rules that ship with the package.
+    """Read the rules of a language that this package or an added language folder contains.
 
     lang (str): "common" or a language code.
-    RETURNS (list[Rule]): in the order of the file.
+    RETURNS (list[Rule]): the rules in the order of the file.
     RAISES: ConfigError (D110) if there are none for the language.
     """
     check_language(lang)
@@ -195,10 +199,10 @@ def resource_rules(lang: str) -> list[Rule]:
 
 
 def recovery_rules(lang: str) -> list[Rule]:
-    """Read the recovery expressions of a language: those for all languages, then its own. Their labels are unused.
+    """Read the recovery rules of a language, which match medical text that looks like an identifier.
 
-    lang (str): language code. A language without expressions of its own uses only the common ones.
-    RETURNS (list[Rule]): in the order of the files.
+    lang (str): language code. A language without recovery rules of its own gets only the common ones.
+    RETURNS (list[Rule]): the rules for all languages, then those of the language. Their labels are not used.
     """
     common = (files("spacy_deid") / "resources" / "recovery" / "common.toml").read_text(encoding="utf8")
     own = get_language(lang).read_text("recovery.toml")
@@ -210,7 +214,7 @@ def read_rules(path: str | Path) -> list[Rule]:
     """Read a rules file.
 
     path (Union[str, Path]): TOML file.
-    RETURNS (list[Rule]): in the order of the file.
+    RETURNS (list[Rule]): the rules in the order of the file.
     RAISES: ConfigError (D100 – D107, D109) with the name of the file and, for an error in a rule, its id.
     """
     try:
@@ -223,11 +227,11 @@ def read_rules(path: str | Path) -> list[Rule]:
 def parse_rules(text: str, path: str, check: bool = True) -> list[Rule]:
     """Parse the text of a rules file.
 
-    text (str): TOML.
+    text (str): content of the file, in TOML.
     path (str): name of the file, for error messages.
-    check (bool): whether to compile the patterns to check them. Those that ship are checked by the tests.
-    RETURNS (list[Rule]): in the order of the file.
-    RAISES: ConfigError as `read_rules`.
+    check (bool): whether to check the patterns, which compiles them. The rules of this package are checked by tests.
+    RETURNS (list[Rule]): the rules in the order of the file.
+    RAISES: ConfigError, see `read_rules`.
     """
     try:
         data = tomllib.loads(text)
@@ -270,7 +274,7 @@ def _check_file(data: Mapping[str, Any], path: str) -> None:
 
 
 def _fragments(data: Mapping[str, Any], path: str, common: Mapping[str, str]) -> dict[str, str]:
-    """Return the fragments of a file and the common ones. A fragment may use those above it."""
+    """Return the fragments of a file and the common ones. A fragment can use those above it."""
     fragments = dict(common)
     for name, pattern in data.get("define", {}).items():
         words = _read_list(pattern["list"]) if isinstance(pattern, dict) and set(pattern) == {"list"} else []
@@ -305,7 +309,7 @@ def _read_list(name: Any) -> list[str]:
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """Return a pattern for one of many words, the longest that fits, grouped by their first letters."""
+    """Return a pattern that matches the longest of many words; the words are grouped by first letter for speed."""
     by_letter: dict[str, list[str]] = {}
     for word in sorted(words, key=len, reverse=True):
         by_letter.setdefault(word[0], []).append(re.escape(word[1:]))

@@ -1,8 +1,8 @@
-"""The validators that rules files can name.
+"""Look up validators by the names that rules files use, such as "iban" or "phone:ES,MX".
 
-A validator takes the matched text and returns whether it is valid. Validators of a country's identifiers belong to a
-language (`LanguageData.validators`); this module has the international ones. "phone" takes regions after a colon:
-``phone:ES,MX``.
+A validator is a function that takes the text that a rule matched and returns whether it is a valid number or date.
+Validators for the identifiers of a country belong to a language (`LanguageData.validators`); this module defines the
+international ones. "phone" takes regions after a colon.
 """
 
 import ipaddress
@@ -34,13 +34,13 @@ _VIN_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 
 
 def is_card(text: str) -> bool:
-    """Whether a text is a payment card number: 13 to 19 digits, first digit of a network, Luhn."""
+    """Whether a text is a payment card number: 13 to 19 digits, a network's first digit, correct Luhn check digit."""
     digits = read_digits(text)
     return 13 <= len(digits) <= 19 and digits[0] in (2, 3, 4, 5, 6) and len(set(digits)) > 1 and is_luhn(text)
 
 
 def is_iban(text: str) -> bool:
-    """Whether a text is an IBAN: modulo 97 is 1 (ISO 13616)."""
+    """Whether a text is an IBAN with correct check digits (ISO 13616)."""
     code = compact(text)
     if not (15 <= len(code) <= 34 and code[:2].isalpha() and code[2:4].isdecimal() and code.isascii()):
         return False
@@ -48,7 +48,8 @@ def is_iban(text: str) -> bool:
 
 
 def is_vin(text: str) -> bool:
-    """Whether a text is a vehicle identification number with North America's check character (49 CFR 565.15)."""
+    """Whether a text is a vehicle identification number with the correct North American check character (49 CFR
+    565.15)."""
     code = compact(text)
     if len(code) != 17 or set("IOQ") & set(code) or not code.isascii():
         return False
@@ -88,30 +89,31 @@ _CHECK_DIGITS = frozenset({"card", "iban", "luhn", "vin"})
 
 
 def has_check_digit(name: str) -> bool:
-    """Whether a validator accepts at most one random number in ten, so that what it accepts is an identifier.
+    """Check whether a validator tests a check digit or is as strict, so that accepted text is certainly an identifier.
 
-    name (str): an existing validator, or "".
-    RETURNS (bool): True for all validators of languages and for four international ones.
+    name (str): name of an existing validator, or "".
+    RETURNS (bool): True for "card", "iban", "luhn", "vin" and all validators of languages, which accept at most one
+        random number in ten.
     """
     plain = INTERNATIONAL.keys() - _CHECK_DIGITS
     return bool(name) and name.partition(":")[0] not in {"phone", *plain}
 
 
 def validator_names() -> list[str]:
-    """List the validators, without "phone".
+    """List the names of all validators except "phone", which needs regions.
 
-    RETURNS (list[str]): the international ones, then those of all languages.
+    RETURNS (list[str]): names of the international validators, then those of all languages.
     """
     return [*INTERNATIONAL, *(name for language in all_languages() for name in language.validators)]
 
 
 @lru_cache(maxsize=256)
 def get_validator(name: str, lang: str = "") -> Validator:
-    """Look up a validator.
+    """Look up a validator by its name.
 
     name (str): a name of `validator_names`, or "phone:" and region codes (ISO 3166) separated by commas. An empty
-        region accepts numbers with a country code only.
-    lang (str): code of the language that is searched first. Other languages are imported only if it has none.
+        region accepts only numbers with a country code.
+    lang (str): code of the language that is searched first, before all others.
     RETURNS (Callable[[str], bool]): the validator.
     RAISES: KeyError if there is none of that name.
     """

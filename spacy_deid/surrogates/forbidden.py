@@ -1,4 +1,4 @@
-"""Checks that a surrogate is not a value of the same note, a medical eponym, an offensive word or a real person.
+"""Check that a surrogate is not a value of the same note, a medical eponym, an offensive word or a real person.
 
 `Forbidden` makes this check for one note; `offensive_words` loads the offensive words of a language.
 """
@@ -43,7 +43,7 @@ class Forbidden:
         return f"Forbidden({len(self._mentions)} mentions)"
 
     def __call__(self, value: str) -> bool:
-        """Check a value.
+        """Check whether a value must not be used as a surrogate in the note.
 
         value (str): a surrogate or a part of one, uninflected.
         RETURNS (bool): True if the value must not be used.

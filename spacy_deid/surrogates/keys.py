@@ -39,7 +39,7 @@ SMALLEST_DOMAIN = 1_000_000
 _HASH = "sha256"
 _HASH_BYTES = 32
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
-_RING = 256  # largest domain that is put into a keyed order as a whole
+_RING = 256  # largest domain whose values are all shuffled with the key
 
 T = TypeVar("T")
 
@@ -350,7 +350,7 @@ class FormatPreservingCipher:
         return self._key.draw("numbers", *context)
 
     def permute(self, value: int, size: int, *context: str) -> int:
-        """Replace an integer by another one of the same domain.
+        """Replace an integer by another one of the same domain, the same one in all notes of the patient.
 
         value (int): from 0 to size - 1.
         size (int): number of values in the domain.

@@ -24,14 +24,14 @@ AROUND = 60
 """Maximum number of characters of context on each side of a mention."""
 
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
-"""Canonical labels of names of persons."""
+"""Canonical labels of the names of persons."""
 
 DISPUTED = "disputed"
 """Doubt: a detector assigned another label to the name or to a part of it."""
 UNSURE = "unsure"
 """Doubt: a word of the name was found by only one detector, without a validated detection, or with too low scores."""
 OTHERWISE = "called otherwise"
-# a word labelled as one of sex or kinship that is in no list of such words
+# Doubt: a word labelled SEX or KINSHIP that is not in the lists of such words.
 UNLISTED = "not a listed word"
 DESCRIBING = frozenset({"SEX", "KINSHIP"})
 """Doubt: the same person has another label in the note or in the patient's record."""
@@ -57,7 +57,7 @@ class Mention(NamedTuple):
     variant: int = 0
 
     def __repr__(self) -> str:
-        """Show label and length, never the text of a note."""
+        """Show only label and length, because the text is part of a note."""
         return f"Mention(label={self.label!r}, length={len(self.text)}, variant={self.variant})"
 
 
@@ -77,7 +77,7 @@ def find_mentions(text: str, spans: Sequence[tuple[int, int, str]]) -> list[Ment
 
 @dataclass(frozen=True, slots=True)
 class NameOccurrence:
-    """A name with its context, for strategies that use a language model to choose a name that fits there.
+    """A name and the text around it, from which a language model can choose another name that fits there.
 
     text (str): the mention with its context.
     places (Sequence[tuple[int, int]]): start and end in `text` of each name of the mention (given name, surname …), in
@@ -93,12 +93,12 @@ class NameOccurrence:
     write: Callable[[str], str]
 
     def __repr__(self) -> str:
-        """Show the position, never the text of a note."""
+        """Show only the position of the name, because the text is part of a note."""
         return f"NameOccurrence({self.number} of {len(self.places)})"
 
     @classmethod
     def of(cls, mention: Mention, places: Sequence[tuple[int, int]], number: int, write: Callable[[str], str]) -> Self:
-        """Create the occurrence of a name in a mention. Unlike in the class, `places` are offsets in the mention."""
+        """Create the occurrence of a name in a mention; here `places` are offsets in the mention."""
         shift = len(mention.before)
         text = mention.before + mention.text + mention.after
         return cls(text, [(shift + start, shift + end) for start, end in places], number, write)
@@ -266,7 +266,7 @@ def _words(name: str) -> frozenset[str]:
 
 @cache
 def _titles() -> frozenset[str]:
-    """Return the titles of all languages, folded."""
+    """Return the titles before names in all languages, such as "dr", folded."""
     return frozenset(shared_words("people.toml", "titles", "ignored"))
 
 
@@ -284,7 +284,7 @@ def _find_fuller_names(names: Sequence[frozenset[str]]) -> list[set[int]]:
 
 
 def is_listed(text: str, label: str) -> bool:
-    """Return whether a mention consists of words that describe a person and identify nobody, such as "hermano mayor".
+    """Whether a mention consists of listed words for sex or kinship ("hermano mayor"), which identify nobody.
 
     text (str): the mention.
     label (str): SEX or KINSHIP, the table of ``describing`` in the note_words.toml of the languages.

@@ -129,7 +129,7 @@ class Similar:
 
 @dataclass(frozen=True, eq=False)
 class _SuggestSimilar:
-    """Suggests surrogates for the names and towns of one note; see `strategies.Suggest`. The repr quotes none."""
+    """Suggests surrogates for the names and towns of one note; see `strategies.Suggest`."""
 
     strategy: Similar
     key: IdentityKey

@@ -43,7 +43,7 @@ class Replacement(NamedTuple):
     action: str = "replace"
 
     def __repr__(self) -> str:
-        """Show action and length; a kept text is text of the note."""
+        """Show only action and length, because a kept text is part of a note."""
         return f"Replacement(action={self.action!r}, length={len(self.text)})"
 
 
@@ -72,7 +72,7 @@ Suggest = Callable[[str, str, Sequence[str], Callable[[str], bool]], str | None]
 
 
 class Suggested(NamedTuple):
-    """A choice of a strategy: variant 0, where a surrogate that `suggest` returns replaces the usual one."""
+    """The choice of the usual surrogate (variant 0), unless `suggest` returns another one to use instead."""
 
     suggest: Suggest
 

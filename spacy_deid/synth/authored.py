@@ -1,7 +1,7 @@
-"""Notes written by hand with marked identifiers: the mark-up, its parser and its checks.
+"""Parse and check notes that were written by hand, in which the writer has marked the identifiers.
 
-A file holds the notes of one writer. Its first line names the brief; each note begins with ``=== NUMBER`` and lines
-that begin with ``#!``:
+A file contains the notes of one writer. The first line names the brief (the writer's task). Each note begins with
+``=== NUMBER`` and a header of lines that begin with ``#!``:
 
     #! brief: en-t01
     === 1
@@ -12,15 +12,17 @@ that begin with ``#!``:
     #! unmarked: Hope (verb)
     Pt [Ellwood, M. A.](PATIENT patient), [68 y](AGE), settled. NHS no [943 476 5919](NATIONAL_ID kind=nhs)
 
-A mark is the text as a reader sees it, in brackets, and in parentheses the label and
+A mark consists of the text of the identifier in brackets and, in parentheses, its label and any of these modifiers:
 
-    patient     the key of a person, who is declared in the header, or of values that belong together, as a town and
+    patient     the key of a person declared in the header, or of values that belong together, such as a town and
                 its postal code
-    kind=nhs    the kind of a number with a check digit; "bad" if the check digit is wrong on purpose
-    gen         the case of an inflected name or place; "poss" with a possessive suffix, "cpd" within a compound
-    =           the text stays when the note is filled with other persons (see `refill`)
+    kind=nhs    the kind of a number with a check digit
+    bad         the check digit is wrong on purpose
+    gen         the grammatical case of an inflected name or place; "poss" for a possessive suffix, "cpd" for a part
+                of a compound
+    =           the text is kept when the note is filled with other values (see `refill`)
 
-All other text is literal. Brackets that no label follows have no meaning.
+All other text is literal, also brackets without a label after them.
 """
 
 import re
@@ -35,13 +37,13 @@ from ..evaluation import AnnotatedText, Entity
 from ..labels import LABELS
 
 NAMES = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
-"""Labels whose marks need the key of a declared person."""
+"""Labels of names. A mark with one of them must have the key of a declared person."""
 
 CASES = frozenset("gen par ine ela ill ade abl all ess tra poss cpd".split())
-"""Modifiers of an inflected name or place."""
+"""Modifiers that state the grammatical case of an inflected name or place, a possessive suffix or a compound."""
 
 KINDS = frozenset("nhs chi ssn npi dea dni nie nuss hetu personnummer curp rfc rut cuit iban luhn imei vin".split())
-"""Kinds of numbers with a check digit."""
+"""Kinds of numbers with a check digit, for the modifier "kind="."""
 
 _MARK = re.compile(r"\[([^\[\]]*)\]\(([A-Z_]{2,}(?: [^()\n]*)?)\)")
 _BROKEN = re.compile(r"\]\([A-Z_]{2,}")
@@ -56,12 +58,12 @@ _COMPARED = NAMES | {"HOSPITAL", "HEALTH_CENTER", "ORGANIZATION", "CITY", "STREE
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person of a note, as its header declares them.
+    """A person of an authored note, declared in its header.
 
-    key (str): the key that marks refer to.
-    given, surnames (tuple[str, ...]): the words of the name; either may be empty.
+    key (str): the key with which marks refer to the person, such as "patient".
+    given, surnames (tuple[str, ...]): the words of the given names and of the surnames; one of them can be empty.
     sex (str): "female" or "male".
-    born (Optional[date]): date of birth.
+    born (Optional[date]): date of birth; None if it is not declared.
     """
 
     key: str
@@ -71,20 +73,20 @@ class Person:
     born: date | None = None
 
     def __repr__(self) -> str:
-        """Show the key alone, so that no log has the name."""
+        """Show only the key, so that the name does not get into logs."""
         return f"Person(key={self.key!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An identifier in a note.
+    """An identifier that is marked in an authored note; see the docstring of this module.
 
     start, end (int): character offsets in the text without mark-up.
     label (str): canonical label.
-    key (str): key of a person, a place or an institution; "" for none.
-    kind (str): kind of a number with a check digit; "" for none.
-    cases (frozenset[str]): the modifiers among `CASES`.
-    fixed (bool): whether the text stays when the note is filled.
+    key (str): key of the person, place or institution; "" for none.
+    kind (str): kind of a number with a check digit, one of `KINDS`; "" for none.
+    cases (frozenset[str]): its modifiers that are in `CASES`.
+    fixed (bool): whether `refill` keeps the text.
     bad (bool): whether the check digit is wrong on purpose.
     """
 
@@ -100,14 +102,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class AuthoredNote:
-    """A note that was written by hand.
+    """A note written by hand, with its marked identifiers.
 
-    brief (str): name of the brief, such as "en-t01": language, split ("t" or "d") and number of the writer.
-    number (int): number of the note in the brief.
+    brief (str): name of the writer's task, such as "en-t01": language, split ("t" train, "d" dev) and number.
+    number (int): number of the note within the brief.
     text (str): the note without mark-up.
-    marks (tuple[Mark, ...]): in the order of the text, disjoint.
-    persons (Mapping[str, Person]): by key.
-    fields (Mapping[str, str]): "genre", "institution", "date" (ISO) and, if given, "unmarked" and "doubt".
+    marks (tuple[Mark, ...]): the identifiers, disjoint and in the order of the text.
+    persons (Mapping[str, Person]): key → person.
+    fields (Mapping[str, str]): fields of the header: "genre", "institution", "date" (ISO 8601) and, if given,
+        "unmarked" (words that are not identifiers, with the reason) and "doubt" (remarks of the writer).
     """
 
     brief: str
@@ -119,31 +122,32 @@ class AuthoredNote:
 
     @property
     def name(self) -> str:
-        """str: brief and number, such as "en-t01-04"."""
+        """Brief and number of the note, such as "en-t01-04"."""
         return f"{self.brief}-{self.number:02}"
 
     @property
     def lang(self) -> str:
-        """str: code of the language."""
+        """ISO 639-1 code of the language."""
         return self.brief[:2]
 
     @property
     def split(self) -> str:
-        """str: "train" or "dev"."""
+        """The split that the note belongs to, "train" or "dev"."""
         return "dev" if self.brief[3] == "d" else "train"
 
     def annotated(self) -> AnnotatedText:
-        """Return the note as it was written, with its entities."""
+        """Convert the marks to entities and return the note with its original text."""
         return AnnotatedText(self.name, self.text, tuple(Entity(m.start, m.end, m.label) for m in self.marks))
 
 
 def read_authored(path: Path) -> list[AuthoredNote]:
-    """Read the notes of a file, or of all ``.txt`` files of a folder and its folders.
+    """Read the authored notes of a file, or of all ``.txt`` files in a folder and its subfolders.
 
-    path (Path): file or folder.
-    RETURNS (list[AuthoredNote]): in the order of the files' names and of the notes.
-    RAISES: InputError naming file and line if a file cannot be read, is not UTF-8, or has mark-up that does not parse,
-        an unknown label or modifier, or a person that is not declared (D613); if the folder has no notes (D615).
+    path (Path): the file or folder.
+    RETURNS (list[AuthoredNote]): the notes, sorted by path and in the order of each file.
+    RAISES: InputError with file and line (D613) if a file cannot be read or is not UTF-8, the mark-up is
+        malformed, a label or modifier is unknown, or a person is not declared; InputError (D615) if the folder has
+        no notes.
     """
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     notes = [note for file in files for note in _read_file(file)]
@@ -153,7 +157,7 @@ def read_authored(path: Path) -> list[AuthoredNote]:
 
 
 def _read_file(path: Path) -> Iterator[AuthoredNote]:
-    """Yield the notes of a file. RAISES: InputError (D613) as `read_authored`."""
+    """Parse the notes of one file and yield them. RAISES: InputError (D613), see `read_authored`."""
     try:
         lines = path.read_text(encoding="utf8").split("\n")
     except (OSError, UnicodeError) as error:
@@ -178,9 +182,9 @@ def _read_file(path: Path) -> Iterator[AuthoredNote]:
 
 
 class _MarkupError(ValueError):
-    """A fault in a note. The reason has no text of the note.
+    """Raised for malformed mark-up. It does not quote the note.
 
-    line (int): number of the line in the note, from 0.
+    line (int): index of the line in the note, from 0.
     reason (str): what is wrong.
     """
 
@@ -190,13 +194,13 @@ class _MarkupError(ValueError):
 
 
 def parse_note(lines: list[str], brief: str, number: int) -> AuthoredNote:
-    """Parse a note.
+    """Parse the header and the mark-up of one note.
 
     lines (list[str]): the lines after ``=== NUMBER``.
     brief (str): name of the brief.
     number (int): number of the note.
-    RETURNS (AuthoredNote): the note. Empty lines at its beginning and end are removed.
-    RAISES: ValueError with the attributes "line" and "reason" if the mark-up is wrong.
+    RETURNS (AuthoredNote): the note, without empty lines at its beginning and end.
+    RAISES: ValueError with the attributes "line" and "reason" if the mark-up is malformed.
     """
     fields, persons, at = dict[str, str](), dict[str, Person](), 0
     while at < len(lines) and lines[at].startswith("#!"):
@@ -230,7 +234,7 @@ def parse_note(lines: list[str], brief: str, number: int) -> AuthoredNote:
 
 
 def _read_person(match: re.Match[str], line: int) -> Person:
-    """Read the declaration of a person."""
+    """Convert a matched header line to a `Person`. RAISES: _MarkupError for an empty name or an invalid date."""
     given, surnames = tuple(match[2].split()), tuple(match[3].split())
     if not given and not surnames:
         raise _MarkupError(line, "a person without a name")
@@ -239,7 +243,7 @@ def _read_person(match: re.Match[str], line: int) -> Person:
 
 
 def _read_day(text: str, line: int) -> date:
-    """Read an ISO date."""
+    """Parse a date in ISO 8601 format. RAISES: _MarkupError if it has another format."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -247,7 +251,7 @@ def _read_day(text: str, line: int) -> date:
 
 
 def _read_mark(match: re.Match[str], start: int, persons: Mapping[str, Person], line: int) -> Mark:
-    """Read a mark and check its label, its modifiers and its person."""
+    """Convert a matched mark to a `Mark`. RAISES: _MarkupError for an invalid label, modifier or person."""
     text, (label, *modifiers) = match[1], match[2].split()
     if label not in LABELS:
         raise _MarkupError(line, f"unknown label '{label}'")
@@ -267,7 +271,7 @@ def _read_mark(match: re.Match[str], start: int, persons: Mapping[str, Person], 
 
 
 def _check_plain(text: str, line: int) -> None:
-    """Check that text between marks, which begins in a line, has no broken mark and no header line."""
+    """Check that the text between two marks has no malformed mark and no header line; `line` is its first line."""
     if broken := _BROKEN.search(text):
         raise _MarkupError(line + text.count("\n", 0, broken.start()), "a mark that does not parse")
     for i, part in enumerate(text.split("\n")):
@@ -279,10 +283,10 @@ def _check_plain(text: str, line: int) -> None:
 
 
 def find_unmarked(note: AuthoredNote) -> list[str]:
-    """Find words of marked names, places and institutions that stand unmarked elsewhere in a note.
+    """Find words that are marked as names, places or institutions in a note but also occur in it without a mark.
 
-    note (AuthoredNote): the note. A word that its field "unmarked" gives a reason for is not reported.
-    RETURNS (list[str]): the words, sorted. Words of less than four letters and words in lower case are not compared.
+    note (AuthoredNote): the note. Words that its header field "unmarked" explains are not reported.
+    RETURNS (list[str]): the words, sorted. Words with fewer than four letters and words in lower case are not checked.
     """
     reasons = note.fields.get("unmarked", "").casefold()
     found = set()
@@ -297,12 +301,12 @@ def find_unmarked(note: AuthoredNote) -> list[str]:
 
 
 def find_shared_runs(notes: Iterable[AuthoredNote], size: int = 7) -> list[tuple[str, str]]:
-    """Find notes that share a run of words.
+    """Find pairs of notes that share a sequence of words, because one may be copied from the other.
 
-    notes (Iterable[AuthoredNote]): the notes. Runs with three or more words that have a digit or less than three
-        characters, as in doses and results of a laboratory, are not compared.
-    size (int): number of words.
-    RETURNS (list[tuple[str, str]]): the names of two notes, each pair once.
+    notes (Iterable[AuthoredNote]): the notes.
+    size (int): length of the sequence in words. Sequences such as doses and laboratory results are not compared:
+        those with three or more words that contain a digit or have fewer than three characters.
+    RETURNS (list[tuple[str, str]]): the names of the two notes; each pair once.
     """
     seen: dict[tuple[str, ...], str] = {}
     pairs = set()
@@ -317,12 +321,11 @@ def find_shared_runs(notes: Iterable[AuthoredNote], size: int = 7) -> list[tuple
 
 
 def age_agrees(note: AuthoredNote) -> bool:
-    """Test whether the age of the patient agrees with the date of birth and the date of the note.
+    """Test whether the age of the patient in a note agrees with the date of birth and the date of the note.
 
-    note (AuthoredNote): the note. Compared are ages that stand close behind the patient's name, in years.
-    RETURNS (bool): False if the birth of the patient is declared, the patient is older than three, and an age that
-        stands close behind the name differs by two years or more. True if there is nothing to compare, or if a field
-        "doubt" of the note begins with "age".
+    note (AuthoredNote): the note. Only ages in years that follow closely after the patient's name are compared.
+    RETURNS (bool): False if such an age differs by two years or more. True otherwise, and also if the date of
+        birth is not declared, the patient is younger than three, or a header field "doubt" begins with "age".
     """
     patient = note.persons.get("patient")
     if patient is None or patient.born is None or re.search(r"(^|, )age\b", note.fields.get("doubt", "")):

@@ -1,6 +1,6 @@
-"""Read carriers: real clinical notes into which invented identifiers are injected.
+"""Read carriers: real clinical notes into which invented identifiers are injected to make training data.
 
-The notes contain no identifiers of their own, or identifiers that are not labelled. A folder of assets contains
+Carriers have no identifiers of their own, or identifiers that are not labelled. A folder of assets contains
 corpora under the names in project.yml; of any other folder the .txt files, and the .jsonl files with a key "text", are
 read. Every reader yields (name, text); the name determines the split.
 """
@@ -28,7 +28,7 @@ Reader = Callable[[Path, str], Iterator[tuple[str, str]]]
 
 
 def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
-    """Read all carriers of a language from a folder.
+    """Read all carriers (real notes) of a language from a folder.
 
     folder (Path): folder of assets, or of .txt and .jsonl files.
     lang (str): language code.
@@ -47,7 +47,7 @@ def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
 
 
 def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
-    """Create a function that labels the own identifiers of a carrier with the pattern rules of a language.
+    """Create a function that finds identifiers in a carrier with the pattern rules of a language.
 
     The rules find ages, dates, numbers and some names.
 
@@ -69,7 +69,9 @@ def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
 
 @contextmanager
 def _reading(file: Path) -> Iterator[None]:
-    """Context manager that converts errors in reading, which may quote the file, to InputErrors that only name it."""
+    """Context manager that replaces reading errors, whose message can quote the file, by InputErrors that only
+    name it.
+    """
     try:
         yield
     except UnicodeError:
@@ -95,7 +97,7 @@ def _cut(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Remove the spaces that a tokenizer added around punctuation."""
+    """Remove the spaces around punctuation in a text that was tokenized."""
     return _AFTER.sub(r"\1", _BEFORE.sub(r"\1", text))
 
 
@@ -128,7 +130,7 @@ def _sentences(path: Path, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(lines: Sequence[str], name: str, least: int, most: int) -> Iterator[tuple[str, str]]:
-    """Join each `least` to `most` lines to a note. The same lines make the same notes on every machine."""
+    """Join consecutive lines to notes of `least` to `most` lines each. The result is the same on every machine."""
     at = 0
     while at < len(lines):
         count = least + stable_hash(f"{name}/{at}") % (most - least + 1)
@@ -138,7 +140,7 @@ def _joined(lines: Sequence[str], name: str, least: int, most: int) -> Iterator[
 
 
 def _column(*names: str) -> Reader:
-    """Create a reader that yields one note per row of a CSV file, from the first given column that exists."""
+    """Create a reader of CSV files that yields one note per row, from the first of the given columns that exists."""
 
     def table(path: Path, name: str) -> Iterator[tuple[str, str]]:
         with _reading(path), path.open(encoding="utf8", newline="") as file:
@@ -149,7 +151,7 @@ def _column(*names: str) -> Reader:
 
 
 def _cells(lines: Iterable[str], file: Path, names: Sequence[str]) -> Iterator[str]:
-    """Yield the cell of every row in the first given column that a CSV file has."""
+    """Yield one cell of each row of a CSV file: that in the first of the given columns that the file has."""
     with _reading(file):
         rows = csv.DictReader(lines)
         column = next((name for name in names if name in (rows.fieldnames or ())), None)

@@ -43,7 +43,7 @@ def make_corpus(
     noise: float = 0.2,
     folder: Path | None = None,
 ) -> Iterator[AnnotatedText]:
-    """Generate notes with annotated, invented identifiers.
+    """Generate notes with invented, annotated identifiers from templates and carriers (real notes).
 
     lang (str): code of a language with templates.
     n (int): number of notes.
@@ -88,7 +88,7 @@ def make_corpus(
 def make_authored_corpus(
     notes: Sequence[AuthoredNote], seed: int, turn: int, *, noise: float = 0.0
 ) -> Iterator[AnnotatedText]:
-    """Generate one note from each authored note.
+    """Generate one note from each authored note (written by hand): the note itself, or one with other values.
 
     notes (Sequence[AuthoredNote]): the authored notes.
     seed (int): seed of the random generators.
@@ -152,7 +152,7 @@ def render_template(template: Template, language: Language, rng: Random, split: 
 
 
 def asks_of(templates: Iterable[Template]) -> set[tuple[str, str]]:
-    """Return the (person, attribute) pairs for which the slots of templates ask, such as ("patient", "age")."""
+    """Return the (person, attribute) pairs that occur as slots in templates, such as ("patient", "age")."""
     return {(slot.who, slot.what) for template in templates for slot in slots(template.nodes)}
 
 
@@ -171,12 +171,14 @@ def carry(body: AnnotatedText, language: Language, rng: Random, split: str) -> A
 
 
 def _of_split(templates: Sequence[Template], split: str) -> list[Template]:
-    """Select the templates that belong to a split."""
+    """Select the templates of one split: "train", "dev" or "test"."""
     return [template for template in templates if template.split == split]
 
 
 def _injectable(language: Language, split: str) -> tuple[list[Template], list[tuple[str, Template]]]:
-    """Return the sentences and clauses of a split to inject; lines of its templates if it has no sentences."""
+    """Return the sentences and clauses of a split for injection. Without sentences, lines of its note templates
+    are used.
+    """
     clauses = [(word, clause) for word, clause in language.clauses if clause.split == split]
     return _of_split(language.sentences, split) or _of_split(language.lines, split), clauses
 
@@ -250,7 +252,7 @@ def _ends(carrier: AnnotatedText, rng: Random, count: int) -> list[int]:
 
 
 def _is_free(carrier: AnnotatedText, at: int) -> bool:
-    """Test whether an offset neither splits nor touches an entity."""
+    """Test whether text can be inserted at an offset: it must not split or touch an entity of the carrier."""
     return all(at < entity.start or at > entity.end + 1 for entity in carrier.entities)
 
 

@@ -73,7 +73,7 @@ _YOUNGER = {"child", "son", "daughter", "grandchild", "spouse"}
 
 
 def base_of(who: str) -> str:
-    """Return the role of a person in a template: "clinician2", a second clinician, has the role "clinician"."""
+    """Return the role of a person in a template, which is its key without digits: "clinician" for "clinician2"."""
     return who.rstrip("0123456789")
 
 
@@ -116,7 +116,7 @@ class Person:
 
 
 class Case:
-    """Draws the persons of a note, each at its first use, so that they agree with each other.
+    """Draws the persons of one note, each when it is first used, so that their ages, names and addresses agree.
 
     language (Language): names, places and settings of the language.
     rng (Random): random generator.
@@ -142,7 +142,7 @@ class Case:
         self.style = rng.random()  # selects the usual date format of the note
 
     def person(self, who: str) -> Person:
-        """Return a person of the note, who is drawn at the first call.
+        """Return a person of the note. The person is invented at the first call and stays the same.
 
         who (str): key of the person in the template.
         RETURNS (Person): the same person at each call, except for "eponym" (the person that a street or firm is named
@@ -168,7 +168,7 @@ class Case:
         return Person(who, role, sex, born, given, surnames, self._draw_place(role))
 
     def _draw_sex(self, who: str, role: Role) -> str:
-        """Return the sex that the role or the directives of the template determine, or draw one."""
+        """Return the sex that the template or the role determines; draw one if neither does."""
         if who == "patient" and "sex" in self._directives:
             return self._directives["sex"]
         if role.sex == "other":
@@ -232,7 +232,7 @@ class Case:
         return self.row(rows)
 
     def row(self, rows: tuple[Mapping[str, str], ...]) -> Mapping[str, str]:
-        """Draw a row of a list. One in ten rows of a list with 100 or more rows is reserved for the test split."""
+        """Draw a row of a list. If the list has at least 100 rows, one in ten is used only for the test split."""
         while True:
             row = self.rng.choice(rows)
             reserved = len(rows) >= 100 and stable_hash(next(iter(row.values()))) % 10 == 0
@@ -255,7 +255,7 @@ def _patient_ages(asks: set[tuple[str, str]]) -> tuple[int, int]:
 
 
 def _double_surnames(patient: Person, kin: str, sex: str, own: tuple[str, ...], rng: Random) -> tuple[str, ...]:
-    """Return the two surnames of a relative where a child has the first surname of the father and of the mother."""
+    """Return the two surnames of a relative, where a child gets the first surname of each parent (Spanish custom)."""
     first, second = patient.surnames[0], patient.surnames[-1]
     if kin == "parent":
         return (first, own[-1]) if sex == "male" else (second, own[-1])
@@ -278,7 +278,7 @@ _VIN_CHARACTERS = "ABCDEFGHJKLMNPRSTUVWXYZ0123456789"
 
 
 def make_id(kind: str, rng: Random, bearer: IdBearer) -> str:
-    """Generate an identifier of a person.
+    """Generate an identifier of a person, such as a national number with a valid check digit.
 
     kind (str): key of `id_makers`, or a pattern for `fill_pattern`.
     rng (Random): random generator.

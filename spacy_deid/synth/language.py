@@ -63,11 +63,11 @@ class NameTable:
 
     @classmethod
     def from_counts(cls, rows: Sequence[tuple[str, float]]) -> "NameTable":
-        """Create a table from names with counts, most frequent first."""
+        """Create a table from (name, count) pairs, which must be in order of decreasing count."""
         return cls(tuple(name for name, _ in rows), tuple(accumulate(count for _, count in rows)))
 
     def draw(self, rng: Random, split: str, flat: float = 0.3) -> str:
-        """Draw a name by its frequency or uniformly.
+        """Draw a name: with probability `flat` from all names equally, otherwise by frequency.
 
         rng (Random): random generator.
         split (str): split of the note; names reserved for the test split are drawn only for "test".
@@ -86,7 +86,7 @@ class NameTable:
 
 @lru_cache(maxsize=32)
 def read_table(lang: str, part: str) -> NameTable:
-    """Read one kind of names of a language with their frequencies.
+    """Read a list of names of a language with the number of their bearers.
 
     lang (str): language code.
     part (str): "female", "male" or "surname".
@@ -106,7 +106,7 @@ def read_table(lang: str, part: str) -> NameTable:
 
 @lru_cache(maxsize=8)
 def read_origins(lang: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Read the names of the groups of origin of a language.
+    """Read the given names and surnames of each group of origin in a country, such as people of Indian origin.
 
     lang (str): language code.
     RETURNS (Mapping[str, Mapping[str, tuple[str, ...]]]): group → "female", "male", "surname" → names; empty if the
@@ -138,7 +138,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Language:
-    """The data from which notes in a language are generated. A list consists of rows: dicts of column → template.
+    """The data from which notes in a language are generated. A list consists of rows: dicts of column → text.
 
     lang (str): language code.
     settings (Mapping[str, Any]): content of language.toml.
@@ -165,7 +165,7 @@ class Language:
 
 
 def split_of(source: str) -> str:
-    """Assign a template or carrier to a split by its hash: one in five is "test", the others "train".
+    """Assign a text to the split "test" or "train" by its hash: one in five is "test".
 
     source (str): text of the template, or name of the carrier.
     """
@@ -232,7 +232,7 @@ def load_language(lang: str, folder: Path | None = None) -> Language:
 
 
 def _for_training(templates: Sequence[Template]) -> tuple[Template, ...]:
-    """Assign templates to the split "train"."""
+    """Return the templates with the split "train"."""
     return tuple(replace(template, split="train") for template in templates)
 
 
@@ -242,7 +242,7 @@ def _read_notes(folder: Path) -> tuple[Template, ...]:
 
 
 def _read_lines(folder: Path, split: str) -> Iterator[Template]:
-    """Yield those lines of a folder's templates that are complete sentences with a slot, for injection."""
+    """Yield the complete sentences with a slot in a folder of note templates, to inject them into carriers."""
     for path in sorted(folder.glob("*.txt")):
         for n, line in _lines(path):
             halved = any(line.count(left) != line.count(right) for left, right in (("[[", "]]"), ("<<", ">>")))
@@ -262,7 +262,7 @@ def _read(path: Path) -> str:
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """Return number and text of the lines of a file that are no comments or empty; [] if the file does not exist."""
+    """Return (number, text) of the lines of a file without comments and empty lines; [] if it does not exist."""
     if not path.exists():
         return []
     lines = enumerate(_read(path).split("\n"), 1)

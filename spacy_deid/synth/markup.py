@@ -1,4 +1,4 @@
-"""Parse and render the templates of notes: plain text with slots, choices and agreement.
+"""Parse and render templates of notes: text with slots, random choices, and words that agree with a person's sex.
 
     {patient.full}                 a slot: person and attribute, which determine the label
     {note.date:-3:long@DATE}       filters after colons, an explicit label after "@" ("@O" for no label)
@@ -27,7 +27,7 @@ _AGREE = re.compile(r"(\w+)\.sex\?([^{}|]*)\|([^{}|]*)")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A placeholder in a template for an attribute of a person.
+    """A placeholder in a template that is filled with an attribute of a person, such as {patient.age}.
 
     who, what (str): key of the person and name of the attribute, such as "patient" and "age".
     filters (tuple[str, ...]): changes to apply to the value, in order, such as "upper".
@@ -58,7 +58,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Part of a template whose whole text is one entity."""
+    """A part of a template whose rendered text is annotated as one entity."""
 
     label: str
     nodes: tuple["Node", ...]
@@ -76,7 +76,7 @@ class Writer:
     length: int = 0
 
     def write(self, text: str, label: str | None = None) -> None:
-        """Append text, and add an entity if it has a label.
+        """Append text to the note, and annotate it as an entity if it has a label.
 
         text (str): the text.
         label (str | None): canonical label; None or "O" if the text is no identifier. White space at both ends is not
@@ -99,7 +99,7 @@ Fill = Callable[[Slot, Writer], None]
 
 
 def parse(source: str, where: str) -> tuple[Node, ...]:
-    """Parse a template.
+    """Parse a template into literal text, slots, choices and labelled parts.
 
     source (str): the template.
     where (str): file and number of the template, for error messages.
@@ -113,7 +113,7 @@ def parse(source: str, where: str) -> tuple[Node, ...]:
 
 
 def _parse(source: str, at: int, where: str, stops: tuple[str, ...]) -> tuple[tuple[Node, ...], int]:
-    """Parse from an offset to one of the stops (the end of a branch or labelled text) or the end of the template."""
+    """Parse a template from an offset to one of `stops` or to its end. RETURNS: nodes, and the offset reached."""
     nodes: list[Node] = []
     while at < len(source) and not source.startswith(stops or ("]]", ">>"), at):
         node: Node

@@ -1,10 +1,10 @@
-"""Replace the persons, numbers, dates and places of an authored note (written by hand), to get more training data.
+"""Replace the persons, numbers, dates and places of a note written by hand, to get more training data.
 
 Every word of a declared name is replaced by one other word in the whole note, so that relatives who share a surname
-share the new one, and each mention keeps its form: order, initials, capitals, lost accents, case endings, typing
+share the new one. Each mention keeps its form: order, initials, capitals, missing accents, case endings, typing
 errors. Dates move by the same number of whole weeks, so that weekdays, ages and intervals stay true. Numbers keep
-their format, and those of a kind with a check digit get a valid one. A town moves with its postal code, if the
-list of places of the language has it.
+their format; those of a kind with a check digit get a valid one. A town is replaced together with its postal code,
+if the language's list of places contains it.
 
 What cannot be replaced reliably is kept: persons with a mention that cannot be derived from the declared name, all
 dates of a note if one of them cannot be parsed, institutions, streets, professions and ages.
@@ -66,7 +66,7 @@ class Renaming:
                     self.words[fold(word)] = self._draw(part, group)
 
     def _draw(self, part: str, group: Mapping[str, tuple[str, ...]] | None) -> str:
-        """Draw a name of one word that is not in the note."""
+        """Draw a name of one word that is not in the note, from a group of origin or from the list of `part`."""
         table = read_table(self.language.settings.get("names", {}).get("table", self.language.lang), part)
         while True:
             name = self.rng.choice(group[part]) if group else table.draw(self.rng, "train", 0.5)
@@ -85,7 +85,7 @@ def split_name(names: tuple[str, ...]) -> Iterator[str]:
 
 
 def refill(note: AuthoredNote, rng: Random) -> AnnotatedText:
-    """Replace the marked values of an authored note by others.
+    """Replace the marked identifiers of an authored note by others, and leave the rest of the text unchanged.
 
     note (AuthoredNote): the note.
     rng (Random): random generator; the same state gives the same note.
@@ -115,7 +115,7 @@ def refill(note: AuthoredNote, rng: Random) -> AnnotatedText:
 
 
 def _rename(note: AuthoredNote, language: Language, rng: Random, values: dict[int, str]) -> Mapping[str, str]:
-    """Rename the persons all of whose mentions can be rewritten, and write the new mentions to `values`.
+    """Choose new names for the persons all of whose mentions can be rewritten, and store the new mentions in `values`.
 
     RETURNS (Mapping[str, str]): folded word of a name → new word, of these persons.
     """
@@ -142,7 +142,7 @@ def _words_of(person: Person) -> list[str]:
 
 
 def _fixed_persons(note: AuthoredNote) -> set[str]:
-    """Return the keys of persons who are kept: with a fixed mark, or a mention that the name does not explain."""
+    """Return the keys of persons whose names are kept: with a fixed mark, or a mention that cannot be rewritten."""
     fixed = set()
     for mark in note.marks:
         if mark.label in NAMES:
@@ -185,7 +185,7 @@ def rewrite_name(text: str, mark: Mark, person: Person, words: Mapping[str, str]
 
 
 def _hyphenate(text: str) -> str:
-    """Break the longest word of a text with a hyphen and a line end, as at the end of a line."""
+    """Break the longest word of a text with a hyphen and a line break, as at the end of a printed line."""
     word = max(_WORD.finditer(text), key=lambda match: len(match[0]))
     at = (word.start() + word.end()) // 2
     return f"{text[:at]}-\n{text[at:]}"
@@ -260,7 +260,7 @@ def _initials(letters: str, names: list[str]) -> list[str]:
 
 
 def _like(new: str, like: str) -> str:
-    """Write a word in upper or lower case if the word that it replaces is."""
+    """Write a word in upper or lower case if the word that it replaces is written so; otherwise leave it unchanged."""
     if len(like) > 1 and like.isupper():
         return new.upper()
     if like.islower():
@@ -295,7 +295,9 @@ def _mentions(note: AuthoredNote, chosen: list[int]) -> list[Mention]:
 
 
 def _move_dates(note: AuthoredNote, key: IdentityKey, values: dict[int, str]) -> None:
-    """Shift all dates by the same number of weeks, or none of them if one cannot be parsed or is fixed."""
+    """Shift all dates by the same number of weeks and store them in `values`; none if one is fixed or cannot be
+    parsed.
+    """
     chosen = [i for i, mark in enumerate(note.marks) if mark.label == "DATE" and not mark.fixed]
     if not chosen or any(mark.fixed for mark in note.marks if mark.label == "DATE"):
         return
@@ -305,7 +307,9 @@ def _move_dates(note: AuthoredNote, key: IdentityKey, values: dict[int, str]) ->
 
 
 def _change_numbers(note: AuthoredNote, key: IdentityKey, rng: Random, values: dict[int, str]) -> None:
-    """Redraw the digits of numbers. Equal numbers stay equal; valid check digits stay valid."""
+    """Replace numbers by random ones and store them in `values`. Equal numbers stay equal; valid check digits stay
+    valid.
+    """
     made: dict[str, str] = {}
     for i, mark in enumerate(note.marks):
         if mark.fixed or mark.label not in _NUMBERS | _PHONES:
@@ -320,7 +324,7 @@ def _change_numbers(note: AuthoredNote, key: IdentityKey, rng: Random, values: d
 
 
 def _redraw(text: str, rng: Random, keep: int = 0) -> str:
-    """Replace the digits of a text at random, except for the first `keep` ones and for leading zeros of a group."""
+    """Replace the digits of a text by random ones, except the first `keep` digits and leading zeros of a group."""
     out, digits = [], 0
     for at, char in enumerate(text):
         first = at == 0 or not text[at - 1].isdigit()
@@ -333,7 +337,7 @@ def _redraw(text: str, rng: Random, keep: int = 0) -> str:
 
 
 def _move_places(note: AuthoredNote, language: Language, rng: Random, values: dict[int, str]) -> None:
-    """Replace each town that is in the list of places, and its postal code, by another place of the list."""
+    """Replace each listed town and its postal code by another place of the list, and store both in `values`."""
     rows = language.lists.get("places", ())
     known = {fold(row["city"]) for row in rows}
     drawn: dict[str, Mapping[str, str]] = {}

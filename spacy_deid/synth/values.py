@@ -46,7 +46,7 @@ _NAMES = {"full", "given", "surname", "surname1", "surname2", "formal", "initial
 
 @lru_cache(maxsize=50_000)
 def _parsed(source: str) -> tuple[Node, ...]:
-    """Parse the template of a value, caching the result."""
+    """Parse the template of a value; results are cached."""
     return parse(source, "a list or language.toml")
 
 
@@ -61,7 +61,7 @@ class Filler:
         self.settings: Mapping[str, Any] = case.language.settings
 
     def fill(self, slot: Slot, writer: Writer) -> None:
-        """Write the value of a slot with its label.
+        """Draw the value of a slot, unless it was drawn before, and write it with its label.
 
         slot (Slot): the slot.
         writer (Writer): receives the text and the entity.
@@ -90,7 +90,7 @@ class Filler:
         writer.write(tail)
 
     def write(self, nodes: tuple[Node, ...], writer: Writer, owner: str = "") -> None:
-        """Render a template with the persons of the note.
+        """Render a template with the persons of the note, and write its text and entities.
 
         nodes (tuple[Node, ...]): the template.
         writer (Writer): receives text and entities.
@@ -107,7 +107,7 @@ class Filler:
         render(nodes, writer, fill, sex, self.case.rng)
 
     def _label(self, slot: Slot, source: Mapping[str, Any] | None) -> str | None:
-        """Return the label of a slot: the first defined by the slot, language.toml, the attribute, or the role."""
+        """Return the label of a slot, from the first that defines one: slot, language.toml, attribute, role."""
         base = base_of(slot.who)
         if slot.label or base == "decoy":
             return slot.label
@@ -147,7 +147,7 @@ class Filler:
         return "".join(writer.parts)
 
     def _filter(self, text: str, tail: str, name: str, slot: Slot) -> tuple[str, str]:
-        """Apply a filter. RETURNS: the value, and text that follows it outside the entity, such as "'s"."""
+        """Apply a filter. RETURNS: the new value, and text such as "'s" that follows it outside the entity."""
         if name in _FILTERS:
             return _FILTERS[name](text), tail
         if name == "poss":
@@ -219,18 +219,18 @@ _KINDS |= dict.fromkeys(("city", "state", "country", "street"), "place")
 _RANGE = re.compile(r"([+-]?\d+)(?:\.\.([+-]?\d+))?")
 _CODE = re.compile(r"%-?[a-zA-Z]")
 
-# a value, and the filters that are left to apply
+# the text of a value, and the filters that must still be applied to it
 Built = tuple[str, tuple[str, ...]]
 
 
 def _name(self: Filler, person: Person, key: str, default: str) -> str:
-    """Return the name of a person in one of the forms in language.toml, such as "full" or "formal"."""
+    """Write a person's name in one of the forms that language.toml defines for `key`, such as "formal"."""
     forms = self.settings.get("names", {}).get(key, [default])
     return self.plain(self.case.rng.choice(forms), person.who)
 
 
 def _initials(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Return the initials of given name and surname, with or without a final dot."""
+    """Return the initials of given name and surname, with dots between them and sometimes at the end."""
     letters = [word[0] for word in f"{person.given} {person.surname}".split() if word[0].isupper()]
     if len(letters) < 2:
         return letters[0], filters
@@ -251,7 +251,7 @@ def _date(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
 
 
 def _age_years(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Return the age in years on the day of the note, without unit."""
+    """Return the age on the day of the note as a number of years, without a unit."""
     offset, rest = self.offset(filters)
     return self.number(max(1, person.age(self.case.day) + offset), rest)
 
@@ -269,14 +269,14 @@ def _age(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
 
 
 def _time(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Return a random time of day in a form of the language."""
+    """Return a random time of day, in one of the formats of the language."""
     hour, minute = self.case.rng.randrange(24), self.case.rng.randrange(60)
     form = self.case.rng.choice(self.case.language.get("dates", "times", ["{h:02}:{m:02}"]))
     return form.format(h=hour, m=minute), filters
 
 
 def _sex(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Return the word for the sex of a person; a filter selects the form, children below 14 have their own words."""
+    """Return the word for a person's sex. A filter selects a form; children under 14 can have words of their own."""
     words = self.settings.get("sex", {"male": ["male"], "female": ["female"]})
     form = next((name for name in filters if f"{name}_{person.sex}" in words), "")
     child = f"child_{person.sex}"

@@ -51,7 +51,7 @@ class Cipher:
         return nonce + self._aes.encrypt(nonce, data, place)
 
     def decrypt(self, data: bytes, place: bytes) -> bytes:
-        """Decrypt what `encrypt` returned.
+        """Decrypt bytes that `encrypt` returned, and check that they were not changed.
 
         data (bytes): nonce, ciphertext and tag.
         place (bytes): the associated data that was given to `encrypt`.
@@ -67,7 +67,7 @@ class Cipher:
 
 
 class UseLog:
-    """The log of every use of an encrypted file: a JSON Lines file beside it with time, user, action and count.
+    """Logs every use of an encrypted file: one line of JSON with time, user, action and number of records.
 
     Lines are only appended, never changed. They contain nothing of the encrypted content.
 

@@ -41,7 +41,7 @@ class Change(NamedTuple):
     surrogate: str
 
     def __repr__(self) -> str:
-        """Show only the label, never the original."""
+        """Show only the label, because the original text is confidential."""
         return f"Change({self.label})"
 
 
@@ -78,7 +78,7 @@ class Entry(NamedTuple):
     changes: tuple[Change, ...]
 
     def __repr__(self) -> str:
-        """Show only the number of changes, never an original."""
+        """Show only the number of changes, because originals and patient ids are confidential."""
         return f"Entry({len(self.changes)} changes)"
 
     @classmethod
@@ -228,7 +228,7 @@ class Vault:
             yield from (_entry(row) for _, row in records.read() if _is_of(row, patient))
 
     def reverse(self, notes: Sequence[tuple[str, int, str]]) -> Sequence[str | InputError]:
-        """Restore the originals of released notes.
+        """Restore the original texts of released notes.
 
         notes (Sequence[tuple[str, int, str]]): name, row and released text of each note. A note is found by its text;
             name and row are used only if several originals were released as the same text.

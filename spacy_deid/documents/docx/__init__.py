@@ -41,11 +41,11 @@ class TextElement(NamedTuple):
     element: Any
 
     def get(self) -> str:
-        """Return the text."""
+        """Return the text of the element."""
         return self.element.text or ""
 
     def set(self, text: str) -> None:
-        """Replace the text."""
+        """Replace the text of the element; leading and trailing blanks are preserved."""
         TextNode(self.element, "text").set(text)
         if self.element.tag != A + "t":  # which allows no attributes
             self.element.set(_XML_SPACE, "preserve")
@@ -58,7 +58,7 @@ class CharacterElement(NamedTuple):
     character: str
 
     def get(self) -> str:
-        """Return the character."""
+        """Return the character that the element stands for."""
         return self.character
 
     def set(self, text: str) -> None:

@@ -1,8 +1,8 @@
-"""Define the boxes, glyphs, runs and lines of a page, and convert between page coordinates and those of rotated text.
+"""Define the boxes, glyphs, runs and lines of a page, and convert between coordinates of the page and of rotated text.
 
 Coordinates start at the upper left corner of the page as displayed; y increases downwards. A *turn* is a rotation of
-text in degrees clockwise. Rotated text is processed in the coordinates of its turn, in which it is horizontal: for a
-multiple of 90 degrees, the page is rotated; for any other turn, the page is first rotated by the nearest quarter, then
+text in degrees clockwise. The *coordinates of a turn* are those of the page after a rotation that makes text of this
+turn horizontal. If a turn is not a multiple of 90 degrees, the page is first rotated by the nearest multiple, then
 about its centre by the remaining angle, and enlarged so that nothing is cut off.
 """
 
@@ -41,7 +41,7 @@ class Glyph(NamedTuple):
     """A unit of text on a page: a character, a ligature, or a whole word recognized by OCR.
 
     text (str): its characters.
-    box (Box): the area it covers, in the coordinates of its turn.
+    box (Box): the area it covers, in coordinates in which the text is horizontal (see the module).
     base (float): y coordinate of its baseline.
     em (float): font size.
     space (bool): whether white space precedes it.
@@ -60,7 +60,7 @@ class Run:
 
     glyphs (list[Glyph]): the glyphs from left to right; at least one.
     turn (float): their rotation in degrees clockwise.
-    box (Box): the area they cover, in the coordinates of the turn.
+    box (Box): the area they cover, in coordinates in which the text is horizontal (see the module).
     """
 
     glyphs: list[Glyph]
@@ -81,7 +81,7 @@ class Run:
 
     @property
     def base(self) -> float:
-        """The y coordinate of the baseline of the first glyph."""
+        """The y coordinate of the line on which the first glyph stands."""
         return self.glyphs[0].base
 
     @property
@@ -92,11 +92,12 @@ class Run:
 
 @dataclass(slots=True)
 class LineSegment:
-    """A run on a page with the offsets of each glyph in the text of the document. If a glyph is removed, the whole
-    segment is painted again.
+    """A part of a line on a page, and the offsets of each of its glyphs in the text of the document.
+
+    If one of its glyphs is removed, the whole segment is painted again.
 
     turn (float): rotation in degrees clockwise.
-    top, bottom (float): vertical extent, in the coordinates of the turn.
+    top, bottom (float): vertical extent, in coordinates in which the text is horizontal (see the module).
     em (float): font size.
     room (float): x coordinate up to which the edited line may extend.
     texts (list[str]): characters of each glyph.
@@ -144,28 +145,29 @@ Move = Callable[[float, float], tuple[float, float]]
 
 
 def nearest_quarter(turn: float) -> int:
-    """Return the multiple of 90 degrees nearest to a turn: 0, 90, 180 or 270."""
+    """Round a rotation of text, in degrees, to the nearest multiple of 90: 0, 90, 180 or 270."""
     return round(turn / 90) * 90 % 360
 
 
 def _beyond_quarter(turn: float) -> float:
-    """Return how far a turn is from the nearest multiple of 90 degrees, in radians."""
+    """Return the difference between a rotation in degrees and the nearest multiple of 90 degrees, in radians."""
     return math.radians(turn - round(turn / 90) * 90)
 
 
 def rotated_size(turn: float, width: float, height: float) -> tuple[float, float]:
-    """Return width and height that a page of the given size has in the coordinates of a turn."""
+    """Return width and height of a page after it is rotated so that text with the rotation `turn` is horizontal."""
     wide, high = (height, width) if nearest_quarter(turn) in (90, 270) else (width, height)
     cos, sin = math.cos(_beyond_quarter(turn)), abs(math.sin(_beyond_quarter(turn)))
     return wide * cos + high * sin, wide * sin + high * cos
 
 
 def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
-    """Convert a rectangle on a page to the coordinates of a turn, and return its bounding box there.
+    """Convert a rectangle from page coordinates to those of the page rotated so that text of a turn is horizontal.
 
     box (Box): the rectangle, in page coordinates.
-    turn (float): rotation of text in degrees clockwise, which is horizontal in the coordinates of the turn.
+    turn (float): rotation of the text in degrees clockwise.
     width, height (float): size of the page.
+    RETURNS (Box): the bounding box of the rectangle on the rotated page.
     """
     if turn == 0:
         return box
@@ -184,15 +186,16 @@ def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
 
 
 def rotated_to_page(box: Box, turn: float, width: float, height: float) -> Box:
-    """Convert a rectangle in the coordinates of a turn to the page, and return its bounding box there.
+    """Convert a rectangle from the coordinates of a rotated page back to those of the page.
 
-    The arguments are those of `page_to_rotated`, whose inverse this is for multiples of 90 degrees.
+    This is the inverse of `page_to_rotated`, with the same arguments. The bounding box on the page is returned, so
+    it is exact only for multiples of 90 degrees.
     """
     return _hull(rotated_corners(box, turn, width, height))
 
 
 def rotated_corners(box: Box, turn: float, width: float, height: float) -> Quad:
-    """Return the corners on the page of a rectangle in the coordinates of a turn; see `page_to_rotated`."""
+    """Return the corners on the page of a rectangle in the coordinates of a rotated page; see `page_to_rotated`."""
     quad = _corners(box)
     if _beyond_quarter(turn):
         back = _from_rotated(turn, width, height)
@@ -249,13 +252,13 @@ def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> I
 
 
 def _to_rotated(turn: float, width: float, height: float) -> Move:
-    """Return the mapping to the coordinates of a turn from those of the page rotated to its nearest quarter."""
+    """Return a function that maps points to the coordinates of a turn from the page rotated by its nearest quarter."""
     flat = rotated_size(nearest_quarter(turn), width, height)
     return rotation_about_centre(-_beyond_quarter(turn), flat, rotated_size(turn, width, height))
 
 
 def _from_rotated(turn: float, width: float, height: float) -> Move:
-    """Return the mapping from the coordinates of a turn to those of the page rotated to its nearest quarter."""
+    """Return the inverse of the function that `_to_rotated` returns."""
     flat = rotated_size(nearest_quarter(turn), width, height)
     return rotation_about_centre(_beyond_quarter(turn), rotated_size(turn, width, height), flat)
 
@@ -282,6 +285,6 @@ def _corners(box: Box) -> Quad:
 
 
 def _hull(quad: Quad) -> Box:
-    """Return the bounding box of points."""
+    """Return the smallest upright rectangle that contains the given points."""
     xs, ys = [x for x, _ in quad], [y for _, y in quad]
     return Box(min(xs), min(ys), max(xs), max(ys))

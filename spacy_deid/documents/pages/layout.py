@@ -26,7 +26,7 @@ ALIKE = 1.3  # largest ratio of a gap between such letters to the median
 def make_runs(glyphs: Iterable[Glyph], turn: float) -> list[Run]:
     """Group glyphs into runs: glyphs of one line without a wide gap, including superscripts and subscripts.
 
-    glyphs (Iterable[Glyph]): glyphs of one turn, in the order of the file.
+    glyphs (Iterable[Glyph]): glyphs with the same rotation, in the order of the file.
     turn (float): their rotation in degrees clockwise.
     RETURNS (list[Run]): runs from top to bottom and left to right.
     """
@@ -70,7 +70,7 @@ def join_runs(runs: list[Run]) -> list[Run]:
 
     A run that repeats another one at the same place to look bold only enlarges the existing boxes.
 
-    runs (list[Run]): runs of one turn.
+    runs (list[Run]): runs with the same rotation.
     RETURNS (list[Run]): joined runs, sorted from top to bottom and left to right.
     """
     joined: list[Run] = []
@@ -97,7 +97,7 @@ def _continues(left: Run, run: Run) -> bool:
 
 
 def _is_double_print(left: Run, run: Run) -> bool:
-    """Whether a run repeats another run at the same place."""
+    """Whether a run has the same text at the same place as another run, which is a way to print bold text."""
     near = abs(run.box.x0 - left.box.x0) < 0.2 * left.em
     return near and [glyph.text for glyph in left.glyphs] == [glyph.text for glyph in run.glyphs]
 
@@ -113,7 +113,7 @@ LETTERS = 18  # fewest characters of its median line; columns of tables have les
 
 @dataclass(slots=True)
 class Row:
-    """Runs that are beside each other on a page.
+    """The runs (groups of glyphs) on one line of a page or column, such as the cells of a table row.
 
     runs (list[Run]): the runs from left to right.
     right (float): x coordinate of the right edge of their column.
@@ -126,7 +126,7 @@ class Row:
 
 
 def reading_order(runs: Sequence[Run]) -> list[Row]:
-    """Group the runs of a page, all of one turn, into rows in reading order: columns of prose one after the other."""
+    """Group the runs of a page, which have the same rotation, into rows in reading order, column by column."""
     rows: list[Row] = []
     for column, block in enumerate(_split_columns(list(runs))):
         right = max((run.box.x1 for row in block for run in row), default=0.0)
@@ -258,7 +258,7 @@ class TextBuilder:
         """Append the text of rows of a page, which all have the same turn (rotation).
 
         rows (list[Row]): rows in reading order.
-        width (float): width of the page, in the coordinates of the turn.
+        width (float): width of the page after it is rotated so that the text is horizontal.
         RETURNS (list[LineSegment]): line segments in the same order.
         """
         segments = []
@@ -290,7 +290,7 @@ class TextBuilder:
         return segments
 
     def _begin(self, row: Row, wrapped: bool) -> None:
-        """Write the separator between two rows: a line break, a space, or nothing within a word."""
+        """Append what separates a row from the row before: a line break, a space, or nothing within a word."""
         last = self._last_segment
         if last is None:
             return
@@ -353,7 +353,7 @@ def _right_limit(run: Run, runs: list[Run], margin: float, width: float) -> floa
 
 
 def _compose_accents(glyphs: list[Glyph]) -> list[Glyph]:
-    """Combine glyphs of accents with the letters before them."""
+    """Combine glyphs of accents with the letters before them, because some PDF files draw them separately."""
     out: list[Glyph] = []
     for glyph in glyphs:
         if out and unicodedata.combining(glyph.text[:1]):
@@ -368,10 +368,10 @@ def _compose_accents(glyphs: list[Glyph]) -> list[Glyph]:
 
 @dataclass(slots=True)
 class PageContent:
-    """What was read on a page, before it is put in reading order.
+    """What was read on a page, before it is put in reading order and added to the text of the document.
 
-    blocks (list[list[Run]]): runs to be put in reading order together; each list has one turn and uses its
-        coordinates.
+    blocks (list[list[Run]]): runs to be put in reading order together. The runs of a list have the same rotation, and
+        coordinates in which they are horizontal.
     rotated_glyphs (list[Glyph]): glyphs at arbitrary angles, in the order of the file.
     ocr (bool): whether the page was read by OCR.
     skew, blanks, codes, unread: as in `PageLayout`.

@@ -181,7 +181,7 @@ def read_picture(
     corner (Box): its position on the page, in page units.
     page (tuple[float, float]): width and height of the page.
     scale, settings, name, number: as in `read_page`.
-    RETURNS (list[Run]): the words, in the coordinates of their turn.
+    RETURNS (list[Run]): the words, in coordinates in which they are horizontal (see `geometry`).
     RAISES: InputError (D718).
     """
     try:
@@ -201,7 +201,8 @@ def _read_at_best_rotation(
 ) -> tuple[float, list[OcrWord]]:
     """Read an image along its text lines, then upside down, then in the other directions, until the text is legible.
 
-    RETURNS (tuple[float, list[OcrWord]]): the best turn, and the words in its coordinates.
+    RETURNS (tuple[float, list[OcrWord]]): rotation of the text in degrees clockwise, and the words, with boxes in the
+        image after it is rotated so that they are horizontal.
     """
     direction = estimate_line_angle(image) or -estimate_skew(image)
     turns = [direction, direction + 180]

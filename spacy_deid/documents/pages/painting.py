@@ -40,7 +40,7 @@ class LinePiece(NamedTuple):
 
 
 class PlacedPiece(NamedTuple):
-    """A piece of a line with the x coordinates of its edges after the edits, in the coordinates of the turn."""
+    """A piece of a line, and the x coordinates of its edges after the edits, where the line is horizontal."""
 
     piece: LinePiece
     left: float
@@ -86,7 +86,7 @@ class LineEditor:
         return pieces
 
     def labels(self, segment: LineSegment) -> list[str]:
-        """Return the labels of the edits that touch a line segment."""
+        """Return the labels of the edits that change a line segment."""
         found = range(self._first(segment.start[0] - 1), len(self.edits))
         return [self.edits[i].label for i in found if self.edits[i].start < segment.end[-1]]
 
@@ -319,7 +319,7 @@ def _paint_lines(
 
 
 def _segment_box(segment: LineSegment) -> Box:
-    """Return the area that a line segment covers."""
+    """Return the area that a whole line segment covers, in coordinates in which it is horizontal."""
     return Box(min(segment.left), segment.top, max(segment.right), segment.bottom)
 
 

@@ -123,7 +123,7 @@ class PageGlyphs:
     doubtful: set[int] = field(default_factory=set)
 
     def forget(self, glyphs: set[int]) -> None:
-        """Remove the glyphs whose `id` is in the set."""
+        """Remove glyphs, given as a set of their `id`, from the page."""
         if glyphs:
             self.turns = {
                 turn: [glyph for glyph in some if id(glyph) not in glyphs] for turn, some in self.turns.items()
@@ -132,7 +132,7 @@ class PageGlyphs:
 
     @property
     def count(self) -> int:
-        """Number of visible characters."""
+        """Number of visible characters on the page."""
         return sum(map(len, self.turns.values())) + len(self.rotated_glyphs)
 
     def without(self, codes: list[Quad], size: tuple[float, float]) -> "PageGlyphs":

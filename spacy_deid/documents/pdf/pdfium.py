@@ -22,9 +22,7 @@ IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 class PageView(NamedTuple):
-    """How a page is displayed: the visible box in the coordinates of the file, and the rotation in degrees
-    clockwise.
-    """
+    """How a page is displayed: its visible box in file coordinates, and its rotation in degrees clockwise."""
 
     left: float
     bottom: float
@@ -120,7 +118,7 @@ def has_unreliable_shape(item: Any) -> bool:
 
 
 def transform_point(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
-    """Apply a PDF transformation matrix to a point."""
+    """Apply a PDF transformation matrix to a point, and return the new point."""
     a, b, c, d, e, f = matrix
     return a * x + c * y + e, b * x + d * y + f
 
@@ -131,7 +129,7 @@ _REASONS = {raw.FPDF_ERR_PASSWORD: "encrypted. Remove the password first", raw.F
 
 @contextmanager
 def open_pdf(data: bytes, name: str, settings: ReadSettings) -> Iterator[Any]:
-    """Open a PDF for the duration of the context.
+    """Context manager that opens a PDF and closes it at the end.
 
     RAISES: InputError (D715) if the file is encrypted or damaged, has no pages or more than `max_pages`, or has pages
         that only an XFA engine can generate.

@@ -151,7 +151,7 @@ class _PageReader:
         self.codes = [tuple((x * scale, y * scale) for x, y in quad) for quad in codes]
 
     def _with_codes(self, job: Job) -> PageContent:
-        """Run a job and add the codes of the page to its result."""
+        """Run a job that reads the page, and add the barcodes and matrix codes of the page to its result."""
         reading = job()
         reading.add_codes(self.codes, self.number)
         return reading

@@ -1,4 +1,4 @@
-"""German."""
+"""German, of which only the name and the OCR language are defined; everything else has the defaults."""
 
 from ..language_data import LanguageData
 

@@ -1,4 +1,4 @@
-"""English."""
+"""The data and functions of English: grammar, identifiers, telephone numbers and places of the US and the UK."""
 
 from ..language_data import LanguageData
 from .grammar import EPONYMS, indefinite_article, replace_profession

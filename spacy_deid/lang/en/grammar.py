@@ -1,4 +1,4 @@
-"""English grammar: the indefinite article, the possessives of eponyms, the plural of professions."""
+"""English grammar for surrogates and eponyms: the indefinite article, possessives, and the plural of professions."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -15,9 +15,9 @@ _LETTERS_LIKE_VOWELS = "aefhilmnorsx"
 
 
 def indefinite_article(text: str) -> str:
-    """Return the indefinite article of a text.
+    """Return the indefinite article that a text requires before it.
 
-    text (str): any text. A single letter and a short acronym are read by the names of letters: "an M. Smith".
+    text (str): any text. A single letter or short acronym is pronounced by the names of its letters: "an M. Smith".
     RETURNS (str): "a" or "an".
     """
     word = fold(text).lstrip("\"'( ")
@@ -28,14 +28,14 @@ def indefinite_article(text: str) -> str:
 
 
 def possessives(name: str) -> tuple[str, ...]:
-    """Return a name, its possessive and, where the apostrophe is left out, "Parkinsons"."""
+    """Return a name and its possessives, with and without the apostrophe: "Parkinson", "Parkinson's", "Parkinsons"."""
     if name.endswith("s"):
         return name, f"{name}'", f"{name}'s"
     return name, f"{name}'s", f"{name}s"
 
 
 def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
-    """Yield "Parkinson's disease" and its variants; with ``beside`` "Smith fracture" only."""
+    """Yield "Parkinson disease", "Parkinson's disease" and so on; with ``beside`` only the form without possessive."""
     for owner in (name,) if beside else possessives(name):
         yield f"{owner} {head}"
         if head in DOTTED:
@@ -55,12 +55,12 @@ _PLURAL_CUES = frozenset({"are", "were", "both", "two", "three", "work as"})
 
 
 def replace_profession(text: str, before: str) -> ProfessionSurrogates:
-    """Find the professions that can replace an English one.
+    """Find the professions that can replace an English profession.
 
-    text (str): as written.
-    before (str): text before it.
-    RETURNS (ProfessionSurrogates): professions of the sector (of any sector, if none of it fits) that have the same
-        indefinite article and do not show a sex, in the number of the original.
+    text (str): the profession as written.
+    before (str): the text before it.
+    RETURNS (ProfessionSurrogates): professions of the same sector, or of any sector if none of it fits, that have the
+        same indefinite article and do not show a sex. They are written in the number of the original.
     """
     folded, nouns = fold(text), _nouns()
     plural = folded not in nouns and folded.endswith("s") and not folded.endswith("ss")

@@ -1,6 +1,7 @@
-"""Identifiers of the United States and the United Kingdom: SSN, NPI, DEA, MBI, NHS and CHI numbers.
+"""Validate, replace and invent identifiers of the United States and the United Kingdom.
 
-They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
+These are SSN, NPI, DEA, MBI, NHS and CHI numbers. Validators are for the rules of `deid_patterns`; invented
+identifiers are for synthetic notes.
 
 Numbers that are set apart, from which surrogates are drawn:
 
@@ -26,22 +27,25 @@ _MBI = "ACDEFGHJKMNPQRTUVWXY"
 
 
 def finish_npi(code: str) -> str:
-    """Put the check digit into a National Provider Identifier: Luhn with the prefix 80840 (45 CFR 162.406)."""
+    """Return a National Provider Identifier with its check digit corrected: Luhn with the prefix 80840 (45 CFR
+    162.406)."""
     return code[:-1] + luhn("80840" + code[:-1])
 
 
 def finish_dea(code: str) -> str:
-    """Put the check digit into a DEA registration."""
+    """Return a DEA registration with its check digit corrected; see `dea_digit`."""
     return code[:-1] + dea_digit(code[2:-1])
 
 
 def dea_digit(digits: str) -> str:
-    """Return the check digit of a DEA registration: d1 + d3 + d5 + 2 (d2 + d4 + d6), modulo 10 (DEA)."""
+    """Return the check digit for the six digits d1 … d6 of a DEA registration: d1 + d3 + d5 + 2 (d2 + d4 + d6), modulo
+    10 (DEA)."""
     return str((sum(map(int, digits[0::2])) + 2 * sum(map(int, digits[1::2]))) % 10)
 
 
 def finish_nhs(code: str) -> str | None:
-    """Put the check digit into an NHS number, modulo 11 (NHS Data Dictionary); None if it is never issued."""
+    """Return an NHS number with its check digit corrected, modulo 11 (NHS Data Dictionary); None if there is no such
+    number."""
     check = (11 - weighted_sum(code[:-1], range(10, 1, -1)) % 11) % 11
     return None if check == 10 else code[:-1] + str(check)
 
@@ -80,7 +84,7 @@ def is_ssn(text: str) -> bool:
 
 
 def _digits(text: str) -> str:
-    """The digits of a text."""
+    """Return the digits of a text as a string."""
     return "".join(map(str, read_digits(text)))
 
 
@@ -130,26 +134,26 @@ VALIDATORS = {"nhs": is_nhs_number, "chi": is_chi, "npi": is_npi, "dea": is_dea,
 
 
 def make_ssn(rng: Random, bearer: IdBearer) -> str:
-    """Make a social security number."""
+    """Invent a US social security number."""
     area = rng.choice([number for number in range(1, 900) if number != 666])
     group, serial = rng.randrange(1, 100), rng.randrange(1, 10_000)
     return rng.choice(["{:03}-{:02}-{:04}"] * 4 + ["{:03} {:02} {:04}", "{:03}{:02}{:04}"]).format(area, group, serial)
 
 
 def make_npi(rng: Random, bearer: IdBearer) -> str:
-    """Make a National Provider Identifier."""
+    """Invent a National Provider Identifier."""
     digits = f"{rng.choice('12')}{rng.randrange(100_000_000):08}"
     return finish_npi(f"{digits}0")
 
 
 def make_dea(rng: Random, bearer: IdBearer) -> str:
-    """Make a DEA number with the first letter of the surname."""
+    """Invent a DEA registration, whose second letter is the first letter of the surname."""
     digits = "".join(str(rng.randrange(10)) for _ in range(6))
     return f"{rng.choice('ABFM')}{(bearer.initials[-1:] or 'X').upper()}{digits}{dea_digit(digits)}"
 
 
 def make_mbi(rng: Random, bearer: IdBearer) -> str:
-    """Make a Medicare Beneficiary Identifier (CMS), whose positions of letters and digits are fixed."""
+    """Invent a Medicare Beneficiary Identifier (CMS), whose positions of letters and digits are fixed."""
     kinds = "CANNANNAANN" if rng.random() < 0.5 else "CAXNAXNAANN"
     draw = {"C": "123456789", "A": _MBI, "N": "0123456789", "X": _MBI + "0123456789"}
     code = "".join(rng.choice(draw[kind]) for kind in kinds)

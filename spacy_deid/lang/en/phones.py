@@ -1,4 +1,4 @@
-"""Telephone numbers of North America and the United Kingdom.
+"""Find surrogates for telephone numbers of North America and the United Kingdom.
 
 Surrogates are from ranges that are set apart: 555-0100 to 555-0199 in any area code (North American Numbering Plan
 Administrator), and Ofcom's "Telephone numbers for drama use".
@@ -33,7 +33,8 @@ def find_fictional_uk(number: str) -> NumberRange | None:
 
 
 def find_home_country(number: str) -> str | None:
-    """Return "1" for a number of seven, ten or eleven digits as North America has them, "44" for one with a 0."""
+    """Return the country code of a number without one: "1" if it has the length of North American numbers, "44" if it
+    begins with 0, else None."""
     if len(number) in (7, 10) or (len(number) == 11 and number[0] == "1"):
         return "1" if number[0] != "0" else None
     return "44" if number[:1] == "0" else None

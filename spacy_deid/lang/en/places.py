@@ -1,4 +1,4 @@
-"""English places: streets, names of institutions, nationalities, and the postal codes of the US and the UK."""
+"""Make surrogates of English places: streets, institutions, nationalities, and postal codes of the US and the UK."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ _MONTHS = "enero febrero marzo abril mayo junio julio agosto septiembre octubre 
 
 
 def draw_street(address: str, draw: Draw) -> str:
-    """Draw an English street address in place of another one.
+    """Draw a random English street address to replace another one.
 
-    address (str): without punctuation around it: "12 SE Oak Ct #5".
-    draw (Draw): stream of random numbers.
+    address (str): the original without punctuation around it: "12 SE Oak Ct #5".
+    draw (Draw): source of random numbers.
     RETURNS (str): address with the same kind of street and compass directions, and another name and other numbers.
     """
     words = place_words("en")["streets"]
@@ -59,7 +59,7 @@ def draw_street(address: str, draw: Draw) -> str:
 
 @cache
 def _street_saints() -> list[str]:
-    """Return what follows "St" in the name of a street, where it has no apostrophe."""
+    """Return names of saints, which follow "St" in the name of a street, without apostrophes."""
     return [str(name).replace("'", "") for name in place_words("en")["institutions"]["saints_male"]]
 
 
@@ -87,7 +87,7 @@ def _draw_ordinal(found: re.Match[str], draw: Draw) -> str:
 
 
 def institution_names(name: str, before: Sequence[str]) -> Sequence[str] | None:
-    """Return names that can replace the proper name of an institution.
+    """Return names that can replace the proper name within the name of an English institution.
 
     name (str): proper name: a saint, a person, a mountain, a denomination.
     before (Sequence[str]): parts of the institution's name before it.
@@ -139,16 +139,17 @@ _UK_AREAS = (
 
 
 def is_small_area(area: str) -> bool:
-    """Whether at most 20,000 people live in the area of a ZIP code, or their number is not known.
+    """Whether at most 20,000 people live in the area of a ZIP code, so that it must not be released (Safe Harbor).
 
-    area (str): first three digits.
+    area (str): first three digits of the ZIP code.
+    RETURNS (bool): True also if the number of inhabitants is not known.
     """
     return area in _HHS_2000 or _inhabitants().get(area, 0) <= _LIMIT
 
 
 @cache
 def _inhabitants() -> dict[str, int]:
-    """Read the inhabitants of each area of ZIP codes."""
+    """Read the number of inhabitants of each area, the first three digits of ZIP codes."""
     from .. import get_language
 
     rows = (line.split(",") for line in get_language("en").read_lines("zip_areas.csv")[1:])
@@ -157,7 +158,7 @@ def _inhabitants() -> dict[str, int]:
 
 @cache
 def states_by_area() -> Mapping[str, str]:
-    """Map the first three digits of ZIP codes to the state, as places.toml names it."""
+    """Map the first three digits of ZIP codes to the state, written as in places.toml."""
     ranges = (
         (state, *span.split("-"))
         for state, spans in place_words("en").get("zip_areas", {}).items()
@@ -171,13 +172,14 @@ def _has_area(code: str) -> bool:
 
 
 def rewrite_code(code: str, area: str, draw: Draw, exchange: Exchange) -> str:
-    """Draw a ZIP code or a British postal code in place of another one.
+    """Draw a random ZIP code or British postal code to replace another one.
 
-    code (str): letters and digits.
-    area (str): first three digits of a ZIP code; "" keeps those of the original, or writes 000 for a small area.
-    draw (Draw): stream of random numbers.
-    exchange (Exchange): replaces the post town of a British code.
-    RETURNS (str): code of the same form; any other code is redrawn character by character.
+    code (str): letters and digits of the original.
+    area (str): first three digits that the new ZIP code should have; "" keeps those of the original, or writes 000 for
+        an area with few inhabitants.
+    draw (Draw): source of random numbers.
+    exchange (Exchange): replaces the post town of a British code, its first letters.
+    RETURNS (str): code of the same form. An original of any other form is redrawn character by character.
     """
     if _US.fullmatch(code):
         area = area or ("000" if is_small_area(code[:3]) else code[:3])

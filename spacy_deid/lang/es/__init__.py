@@ -1,4 +1,4 @@
-"""Spanish."""
+"""The data and functions of Spanish: grammar, identifiers, telephone numbers and places."""
 
 from ..language_data import LanguageData
 from .grammar import EPONYMS, conjunction_and, conjunction_or, replace_profession

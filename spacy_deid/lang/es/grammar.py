@@ -1,4 +1,6 @@
-"""Spanish grammar: conjunctions before a vowel, eponyms with their prepositions, gender and number of professions."""
+"""Spanish grammar for surrogates and eponyms: conjunctions before vowels, prepositions of eponyms, and gender and
+number of professions.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,12 +26,13 @@ def conjunction_or(text: str) -> str:
 
 
 def _first_word(text: str) -> str:
-    """The folded text without opening marks and the silent h."""
+    """Return the start of a text for the test of its first sound: folded, without opening marks and a silent h."""
     return fold(text).lstrip("\"'( ").removeprefix("h")
 
 
 def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
-    """Yield "enfermedad de Parkinson" and "sd. de Down"; with ``beside`` "test Mantoux" and "Gram negativo" only."""
+    """Yield "enfermedad de Parkinson", "sd. de Down" and so on; with ``beside`` only forms without a preposition, such
+    as "test Mantoux" and "Gram negativo"."""
     for start in (head, f"{head}.") if head in DOTTED else (head,):
         yield from (f"{start} {link}{name}" for link in (("",) if beside else ("de ", "del ", "")))
     yield f"{name} {head}"
@@ -39,12 +42,12 @@ EPONYMS = EponymConventions(phrases=eponym_phrases)
 
 
 def replace_profession(text: str, before: str) -> ProfessionSurrogates:
-    """Find the professions that can replace a Spanish one.
+    """Find the professions that can replace a Spanish profession.
 
-    text (str): as written: a profession, or an activity ("mantenimiento de calderas", "limpiando oficinas").
-    before (str): text before it; not used.
-    RETURNS (ProfessionSurrogates): professions of the sector in the gender and number of the original. A profession
-        with one form for both genders is replaced by another such one, an activity by an activity.
+    text (str): a profession, or an activity ("mantenimiento de calderas", "limpiando oficinas"), as written.
+    before (str): the text before it; not used.
+    RETURNS (ProfessionSurrogates): professions of the same sector, written in the gender and number of the original. A
+        profession with one form for both genders is replaced by another such one, and an activity by an activity.
     """
     folded, words = fold(text), place_words("es")["professions"]
     head = folded.split()[0]
@@ -91,7 +94,7 @@ def _gender(folded: str, known: Profession | None) -> str:
 
 
 def _singular(folded: str) -> str:
-    """Return a profession that is on no list with its first word in the singular, if the ending shows a plural."""
+    """Return an unlisted profession with its first word in the singular, if its ending indicates a plural."""
     head, _, rest = folded.partition(" ")
     if head.endswith("es") and len(head) > 5 and head[-3] in "rlnd":
         head = head[:-2]

@@ -1,7 +1,8 @@
-"""Identifiers of Spain (DNI, NIE, social security, health card, physician's number, bank account) and of Mexico (CURP,
-RFC), Argentina (CUIT and CUIL), Chile (RUT) and Colombia (NIT).
+"""Validate, replace and invent identifiers of Spain and of Latin America.
 
-They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
+They are those of Spain (DNI, NIE, social security, health card, physician's number, bank account), Mexico (CURP, RFC),
+Argentina (CUIT and CUIL), Chile (RUT) and Colombia (NIT). Validators are for the rules of `deid_patterns`; invented
+identifiers are for synthetic notes.
 
 Surrogates are permuted among all possible numbers, because none are set apart: of the hundred million numbers of a DNI
 about sixty million have been issued.
@@ -34,7 +35,7 @@ _PLATE_LETTERS = "BCDFGHJKLMNPRSTVWXYZ"
 
 
 def make_dni(rng: Random, bearer: IdBearer) -> str:
-    """Make a DNI, in one of the ways that notes write it."""
+    """Invent a DNI (Spanish identity number), in one of the formats that are used in notes."""
     number = rng.randrange(10_000_000, 80_000_000)
     letter = _DNI_LETTERS[number % 23]
     dotted = f"{number:,}".replace(",", ".")
@@ -42,14 +43,14 @@ def make_dni(rng: Random, bearer: IdBearer) -> str:
 
 
 def make_nie(rng: Random, bearer: IdBearer) -> str:
-    """Make the identity number of a foreigner (NIE)."""
+    """Invent an NIE, the identity number of a foreigner in Spain."""
     first, number = rng.randrange(3), rng.randrange(10_000_000)
     letter = _DNI_LETTERS[(first * 10_000_000 + number) % 23]
     return rng.choice([f"{'XYZ'[first]}{number:07}{letter}", f"{'XYZ'[first]}-{number:07}-{letter}"])
 
 
 def make_nuss(rng: Random, bearer: IdBearer) -> str:
-    """Make a social security number of the person's province."""
+    """Invent a Spanish social security number (NUSS) that begins with the person's province."""
     province = _province(rng, bearer)
     serial = rng.randrange(10_000_000, 100_000_000)
     check = int(f"{province}{serial}") % 97
@@ -59,8 +60,8 @@ def make_nuss(rng: Random, bearer: IdBearer) -> str:
 
 
 def make_cip(rng: Random, bearer: IdBearer) -> str:
-    """Make the number of a regional health card: four letters of the surnames, date of birth (the day of a woman plus
-    40), serial number.
+    """Invent the number of a regional health card (CIP): four letters of the surnames, date of birth (the day plus 40
+    for a woman), serial number.
     """
     day = bearer.born.day + (40 if bearer.sex == "female" else 0)
     letters = (bearer.initials.upper() + "XXXX")[:4]
@@ -68,19 +69,19 @@ def make_cip(rng: Random, bearer: IdBearer) -> str:
 
 
 def make_colegiado(rng: Random, bearer: IdBearer) -> str:
-    """Make the license number of a physician."""
+    """Invent the license number of a Spanish physician (número de colegiado), which begins with the province."""
     province = _province(rng, bearer)
     return rng.choice([f"{province} {province} {rng.randrange(100_000):05}", f"{province}{rng.randrange(100_000):05}"])
 
 
 def make_plate(rng: Random, bearer: IdBearer) -> str:
-    """Make a licence plate."""
+    """Invent a Spanish licence plate."""
     letters = "".join(rng.choice(_PLATE_LETTERS) for _ in range(3))
     return f"{rng.randrange(10_000):04}{rng.choice([' ', '', '-'])}{letters}"
 
 
 def _province(rng: Random, bearer: IdBearer) -> str:
-    """The province of the person's postal code, or a random one."""
+    """Return the two digits of the province in the person's postal code, or of a random one."""
     return bearer.zip[:2] if bearer.zip[:2].isdecimal() else f"{rng.randrange(1, 53):02}"
 
 
@@ -111,17 +112,18 @@ def is_dni(text: str) -> bool:
 
 
 def finish_dni(code: str) -> str:
-    """Put the letter into a DNI."""
+    """Return a DNI with its last character replaced by the correct letter."""
     return code[:-1] + dni_letter(int(code[:-1]))
 
 
 def finish_nie(code: str) -> str:
-    """Put the letter into an NIE, whose X, Y or Z counts as 0, 1 or 2 (Orden INT/2058/2008)."""
+    """Return an NIE with its last letter corrected. The first letter, X, Y or Z, counts as 0, 1 or 2 (Orden
+    INT/2058/2008)."""
     return code[:-1] + dni_letter(int(f"{'XYZ'.index(code[0])}{code[1:-1]}"))
 
 
 def finish_nuss(code: str) -> str:
-    """Put the two check digits into a social security number (Tesorería General de la Seguridad Social)."""
+    """Return a social security number with its check digits corrected (Tesorería General de la Seguridad Social)."""
     province, serial = code[:2], code[2:10]
     short = int(serial) < 10_000_000
     return code[:10] + f"{(int(province) * 10_000_000 + int(serial) if short else int(province + serial)) % 97:02}"
@@ -138,12 +140,12 @@ def _nuss_parts(code: str) -> Parts:
 
 
 def _finish_physician(code: str) -> str:
-    """Repeat the province, with which the number of a physician begins twice."""
+    """Return the number of a physician with the province, its first two digits, repeated in the next two."""
     return code[:2] + code[:2] + code[4:]
 
 
 def finish_account(code: str) -> str:
-    """Put the check digits of the IBAN and the two control digits of the account into a Spanish IBAN."""
+    """Return a Spanish IBAN with its check digits and the two control digits of the account corrected."""
     account = code[4:]
     control = "".join(_account_digit(digits) for digits in (f"00{account[:8]}", account[10:]))
     return finish_iban(f"{code[:2]}00{account[:8]}{control}{account[10:]}")
@@ -155,11 +157,12 @@ def _account_digit(digits: str) -> str:
 
 
 def health_card(code: str, move: MoveDate) -> IdentifierKind | None:
-    """Return the kind of a regional health card (CIP): letters of the name, date of birth, serial number.
+    """Describe the surrogates of a regional health card (CIP), which contains a date of birth.
 
-    code (str): letters and digits.
-    move (MoveDate): moves the date of birth.
-    RETURNS (Optional[IdentifierKind]): kind with the moved date; None for any other code, or an impossible date.
+    code (str): letters and digits of the identifier: four letters of the name, date of birth, serial number.
+    move (MoveDate): maps the date of birth to that of the surrogate.
+    RETURNS (Optional[IdentifierKind]): the kind, whose surrogates contain the moved date; None if the code is not a
+        health card or its date does not exist.
     """
     match = _CIP.fullmatch(code)
     if not match:

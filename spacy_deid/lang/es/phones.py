@@ -1,8 +1,8 @@
-"""Spanish telephone numbers.
+"""Find surrogates for Spanish telephone numbers.
 
 No range is set apart for fiction (Real Decreto 2296/2004; CNMC), so surrogates have prefixes that are not assigned:
 75, 76 and 77, in reserve until mobile numbers run out (the ministry in El País, 8 September 2017), and 929, 940, 970
-and 989, which belong to no province. The package phonenumbers calls none of them valid.
+and 989, which belong to no province. The package phonenumbers regards none of them as valid.
 """
 
 from ..phones import NumberingPlan, NumberRange, PhoneConventions

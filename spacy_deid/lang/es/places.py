@@ -1,4 +1,4 @@
-"""Spanish places: articles of towns, streets, names of institutions, adjectives of nationality and postal codes."""
+"""Make surrogates of Spanish places: towns with articles, streets, institutions, nationalities and postal codes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ _PERSONS = 0.5  # share of streets that get the name of a person, so that the li
 
 
 def find_article(before: str) -> str:
-    """Return the article that the text before a town ends in ("la" for "a la "), "" without one."""
+    """Return the article that the text before a town ends in, such as "la" for "a la "; "" if there is none."""
     found = _ARTICLE.search(before)
     return found[1].lower().removeprefix("d") if found else ""
 
@@ -48,10 +48,11 @@ def nationality_plural(name: str) -> str:
 
 
 def draw_street(address: str, draw: Draw) -> str:
-    """Draw a Spanish street address in place of another one.
+    """Draw a random Spanish street address to replace another one.
 
-    address (str): without punctuation around it: kind of street, name, numbers ("Avda. de Lugo, 21, 7 A").
-    draw (Draw): stream of random numbers.
+    address (str): the original without punctuation around it: kind of street, name, numbers ("Avda. de Lugo, 21, 7
+        A").
+    draw (Draw): source of random numbers.
     RETURNS (str): address with the same kind of street and floor, and another name, numbers and doors.
     """
     words = place_words("es")["streets"]
@@ -70,7 +71,7 @@ def draw_street(address: str, draw: Draw) -> str:
 
 
 def _street_name(parts: list[str], has_kind: bool, words: Mapping[str, Any], draw: Draw) -> str:
-    """Draw a listed name, or the name of a person for some of the names in capitals."""
+    """Draw a listed street name; in half of the cases, if the original is capitalized, the name of a person."""
     if parts[0].istitle() and draw.chance(_PERSONS):
         return draw.choice(_persons(parts, given=len(parts) > 1))
     return str(draw.choice([name for name in listed(words, "names") if has_kind or name[0].isupper()]))
@@ -102,7 +103,7 @@ def _redraw_numbers(tail: str, words: Mapping[str, Any], draw: Draw) -> str:
 
 
 def institution_names(name: str, before: Sequence[str]) -> Sequence[str] | None:
-    """Return names that can replace the proper name of an institution.
+    """Return names that can replace the proper name within the name of a Spanish institution.
 
     name (str): proper name: a saint, a person, a date, a place.
     before (Sequence[str]): parts of the institution's name before it. An article or title decides the gender.
@@ -154,11 +155,12 @@ def _persons(parts: Sequence[str], *, given: bool) -> list[str]:
 
 
 def draw_local_part(digits: str, draw: Draw) -> str:
-    """Draw the last three digits of a postal code.
+    """Draw random last three digits for a Spanish postal code.
 
-    digits (str): those of the original. A first digit of 0 belongs to the capital of the province.
-    draw (Draw): stream of random numbers.
-    RETURNS (str): three digits, of a capital for a capital.
+    digits (str): the last three digits of the original. If the first one is 0, the code belongs to the capital of the
+        province.
+    draw (Draw): source of random numbers.
+    RETURNS (str): three digits; those of a capital are replaced by those of a capital.
     """
     return f"0{1 + draw.below(40):02}" if digits[0] == "0" else f"{1 + draw.below(9)}{draw.below(100):02}"
 

@@ -1,4 +1,4 @@
-"""Finnish."""
+"""The data and functions of Finnish: inflection, lemmas, identifiers, telephone numbers and places."""
 
 from ..language_data import LanguageData
 from .grammar import EPONYMS, decline, replace_profession

@@ -1,6 +1,6 @@
-"""Lists of Finnish words and places whose form does not show how they inflect.
+"""Lists of Finnish words and places whose inflection cannot be derived from their nominative.
 
-A surname, place or common noun inflects as its last part does (Pitkäjärvi as järvi), so the lists hold last parts.
+A surname, place or common noun inflects like its last part (Pitkäjärvi like järvi), so the lists contain last parts.
 Given names inflect by their ending, except those listed here. Source of the rules: Iso suomen kielioppi (VISK).
 """
 
@@ -175,7 +175,7 @@ PLURAL_NAMES = {name: name for name in _SINGULAR_SHAPE.split()} | {
 
 
 def takes_outer(name: str) -> bool:
-    """Whether a place takes the outer local cases (Tampereella) instead of the inner ones (Helsingissä).
+    """Check whether a place takes the outer local cases (Tampereella) instead of the inner ones (Helsingissä).
 
     name (str): name of the place in the nominative.
     RETURNS (bool): True for the outer local cases.

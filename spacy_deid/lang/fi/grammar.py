@@ -1,4 +1,4 @@
-"""Finnish grammar of small word classes: nouns from their principal parts, eponyms, professions."""
+"""Finnish grammar for word lists, eponyms and professions: decline nouns, and inflect eponyms and surrogates."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -15,7 +15,7 @@ _FRONT = str.maketrans("a", "ä")
 
 
 def decline(parts: Sequence[str]) -> list[str]:
-    """Decline a noun.
+    """Form the cases of a noun from its principal parts, which a word list gives.
 
     parts (Sequence[str]): nominative, weak stem, strong stem, partitive and illative ("mies", "miehe", "miehe",
         "miestä", "mieheen").
@@ -39,7 +39,8 @@ _VOWELS = "aeiouyäöéè"
 
 
 def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
-    """Yield "Parkinsonin taudin" and "Gram-värjäystä" in their cases; with ``beside`` the latter way only."""
+    """Yield an eponym with its head word in every case ("Parkinsonin taudin"); with ``beside`` only forms in which the
+    name is not in the genitive."""
     owners = {name} if beside else {name, _INFLECTOR.inflect(name, "gen", kind="surname")}
     if name[-1] in _VOWELS and not beside:
         owners.add(f"{name}n")
@@ -49,7 +50,7 @@ def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
 
 @cache
 def _head_forms(head: str) -> frozenset[str]:
-    """The cases of a head word, or of the last word of a phrase."""
+    """Return the cases of a head word; of a phrase, only the last word is inflected."""
     *before, last = head.split()
     made = {_INFLECTOR.inflect(last, case, kind="noun", number=number) for number in _CASES for case in _CASES[number]}
     return frozenset(" ".join([*before, form]) for form in made)
@@ -75,12 +76,12 @@ EPONYMS = EponymConventions(phrases=eponym_phrases, forms=eponym_forms, stems=ep
 
 
 def replace_profession(text: str, before: str) -> ProfessionSurrogates:
-    """Find the professions that can replace a Finnish one.
+    """Find the professions that can replace a Finnish profession.
 
-    text (str): as written, in any form.
-    before (str): text before it; not used.
-    RETURNS (ProfessionSurrogates): professions of the sector in the case, number and person of the original. For an
-        unlisted form, the ending suggests the case.
+    text (str): the profession as written, in any form.
+    before (str): the text before it; not used.
+    RETURNS (ProfessionSurrogates): professions of the same sector, written in the case and number and with the
+        possessive suffix of the original. The case of an unlisted form is guessed from its ending.
     """
     found = _forms().get(fold(text))
     analysis = Analysis(found[0], found[1]) if found else _analyze(text)

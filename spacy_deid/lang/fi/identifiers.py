@@ -1,6 +1,6 @@
-"""Finnish identifiers: henkilötunnus, Y-tunnus, bank account.
+"""Validate, replace and invent Finnish identifiers: henkilötunnus, Y-tunnus, IBAN.
 
-They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
+Validators are for the rules of `deid_patterns`; invented identifiers are for synthetic notes.
 
 Individual numbers 900 – 999 of a henkilötunnus are never issued by the population register (Digital and Population
 Data Services Agency, "Henkilötunnus"): test persons have them, and hospitals give them to unidentified patients.
@@ -34,7 +34,11 @@ _UNISSUED = range(900, 1000)
 
 
 def hetu_character(digits: str) -> str:
-    """Return the check character of a henkilötunnus: date of birth and individual number, modulo 31."""
+    """Return the check character of a henkilötunnus: its nine digits, as one number, modulo 31.
+
+    digits (str): date of birth (ddmmyy) and individual number.
+    RETURNS (str): a digit or a capital letter.
+    """
     return _HETU_CHARACTERS[int(digits) % 31]
 
 
@@ -45,9 +49,9 @@ def is_hetu(text: str) -> bool:
 
 
 def find_hetu(text: str) -> BirthNumber | None:
-    """Find a henkilötunnus, with the century signs of 2023 (asetus 690/2022).
+    """Find a henkilötunnus in a mention, including those with the century signs of 2023 (asetus 690/2022).
 
-    text (str): a mention; other text may surround the number, such as the root of an OID.
+    text (str): the mention, in which other text can surround the number, such as the root of an OID.
     RETURNS (Optional[BirthNumber]): the first one with a valid check character. Its surrogates keep the sex (an odd
         individual number for a man) and, if the century does not change, the sign.
     """
@@ -77,7 +81,7 @@ def _birth_number(match: re.Match[str], born: date) -> BirthNumber:
 
 
 def finish_business_id(code: str) -> str | None:
-    """Put the check digit into a Y-tunnus, a weighted sum modulo 11 (PRH); None if the number is never issued."""
+    """Return a Y-tunnus with its check digit corrected, a weighted sum modulo 11 (PRH); None if it is never issued."""
     rest = weighted_sum(code[:-1], (7, 9, 10, 5, 8, 4, 2)) % 11
     return None if rest == 1 else code[:-1] + str((11 - rest) % 11)
 
@@ -89,7 +93,7 @@ def is_business_id(text: str) -> bool:
 
 
 def finish_account(code: str) -> str:
-    """Put the check digits of the IBAN and the Luhn digit of the account into a Finnish IBAN."""
+    """Return a Finnish IBAN with its check digits and the Luhn digit of the account corrected."""
     return finish_iban(f"{code[:2]}00{append_luhn(code[4:])}")
 
 
@@ -107,7 +111,7 @@ VALIDATORS = {"hetu": is_hetu, "business_id_fi": is_business_id}
 
 
 def make_hetu(rng: Random, bearer: IdBearer) -> str:
-    """Make a henkilötunnus with the person's date of birth and sex."""
+    """Invent a henkilötunnus with the person's date of birth and sex."""
     sign = rng.choice(_SIGNS_IN_USE[bearer.born.year // 100])
     serial = rng.randrange(1, 449) * 2 + (bearer.sex == "male")
     digits = f"{bearer.born:%d%m%y}"
@@ -115,7 +119,7 @@ def make_hetu(rng: Random, bearer: IdBearer) -> str:
 
 
 def make_business_id(rng: Random, bearer: IdBearer) -> str:
-    """Make a Y-tunnus."""
+    """Invent a Y-tunnus, the identifier of a company."""
     while True:
         if code := finish_business_id(f"{rng.randrange(1_000_000, 4_000_000)}0"):
             return f"{code[:-1]}-{code[-1]}"

@@ -1,4 +1,4 @@
-"""Finnish inflection: names, places and nouns in any case, number and possessive person.
+"""Inflect Finnish names, places and nouns in any case and number, with or without a possessive suffix.
 
 Only the last word of a name inflects ("Anna Virtanen", "Anna Virtasen"), and only the last part of a double name
 ("Anna-Liisa", "Anna-Liisan"); adjectives before a noun agree with it ("yliopistollisessa keskussairaalassa").
@@ -88,12 +88,12 @@ def inflect(text: str, case: str, *, kind: str = "name", number: str = "sing", p
 
 
 def case_forms(text: str, kind: str = "name") -> frozenset[str]:
-    """Return all singular forms of a name, for dictionaries that must find it in a sentence.
+    """Return all singular forms of a name, for dictionaries that must find it where it is inflected.
 
     text (str): nominative.
     kind (str): one of `KINDS`.
-    RETURNS (frozenset[str]): the forms in every case but the comitative, the nominative among them. A place has both
-        the inner and the outer cases.
+    RETURNS (frozenset[str]): the forms in every case except the comitative, including the nominative. For a place they
+        include the inner and the outer local cases.
     RAISES: ConfigError (D630) for an unknown kind.
     """
     _check("nom", kind, "sing", None)
@@ -105,7 +105,7 @@ def case_forms(text: str, kind: str = "name") -> frozenset[str]:
 
 
 def inflect_unkept(name: str, case: str, kind: str) -> str:
-    """Inflect an unlisted name of a note, in the singular, without caching it.
+    """Inflect a name in the singular without caching it, for names that come from a note.
 
     name (str): nominative in lower case.
     case (str): one of `CASES`.
@@ -125,7 +125,7 @@ def inflect_unkept(name: str, case: str, kind: str) -> str:
 
 
 def _is_regular(word: str, kind: str) -> bool:
-    """Whether a word inflects in the singular by its own stems: it is no plural name, acronym or agreeing compound."""
+    """Whether a word inflects regularly in the singular, unlike plural names, acronyms and compounds that agree."""
     lower = word.lower()
     return lower not in _BOTH_PARTS and lower not in PLURAL_NAMES and not is_acronym(word, kind)
 
@@ -234,7 +234,7 @@ def _plural(word: str, case: str, possessive: str | None) -> str:
 
 
 def _recase(word: str, form: str) -> str:
-    """Give a form in lower case the capitals of the word; the two may differ at their ends only."""
+    """Write an inflected form, given in lower case, with the capitals of the original word."""
     if word.isupper() and len(word) > 1:
         return form.upper()
     lower = word.lower()
@@ -247,7 +247,7 @@ def _recase(word: str, form: str) -> str:
 
 
 def is_acronym(word: str, kind: str) -> bool:
-    """Whether a word is an acronym: a place or noun of two to six capitals. Personal names in capitals are not.
+    """Check whether a word is an acronym: a place or noun of two to six capitals. Personal names never are.
 
     word (str): as written.
     kind (str): "given", "surname", "name", "place" or "noun".

@@ -1,6 +1,6 @@
-"""Surrogates of Finnish institutions, whose names are compounds and phrases in any case.
+"""Make surrogates of Finnish institutions, whose names are inflected compounds and phrases.
 
-The noun for the kind of institution keeps its case, the genitive before it is replaced: "Meilahden sairaalassa"
+The noun for the kind of institution keeps its case, and the genitive before it is replaced: "Meilahden sairaalassa"
 becomes "Hirvilahden sairaalassa", "Siltasairaalaan" "Kuusisairaalaan" and "Hoivakoti Kotkarinteestä" "Hoivakoti
 Niittyrinteestä". A name without such a noun is replaced as a whole, in its case.
 """
@@ -25,13 +25,14 @@ _COMPANY_FORMS = frozenset("oy oyj ab ky ry tmi inc ltd".split())
 
 
 def replace_institution(name: str, label: str, variant: int, surrogates: InstitutionSurrogates) -> str | None:
-    """Replace the name of an institution.
+    """Make a surrogate for the name of a Finnish institution.
 
-    name (str): as written, without punctuation around it.
-    label (str): label of the mention; an ORGANIZATION becomes a company, a HOSPITAL gets a proper name of hospitals.
-    variant (int): variant of the surrogate.
-    surrogates (InstitutionSurrogates): surrogates of the note.
-    RETURNS (Optional[str]): surrogate in the case of the original, None if there is none.
+    name (str): the name as written, without punctuation around it.
+    label (str): label of the mention. A name without a noun for its kind is replaced by a company if the label is
+        ORGANIZATION, else by a clinic; the proper name in a HOSPITAL is replaced by one from a list for hospitals.
+    variant (int): number by which different surrogates for the same name are made; 0 for the usual one.
+    surrogates (InstitutionSurrogates): keeps the surrogates of a note consistent and different from each other.
+    RETURNS (Optional[str]): surrogate in the case of the original; None if none can be made.
     """
     return _Institution(name, label, str(variant), surrogates).replace()
 
@@ -59,7 +60,7 @@ class _Institution:
         return self._replace_kind(words) or self._replace_whole()
 
     def _replace_acronym(self, word: str) -> str | None:
-        """Replace an acronym and keep its ending, also a known one in lower case: "Taysissa"."""
+        """Replace an acronym and keep its ending. A listed acronym is also recognized in lower case: "Taysissa"."""
         found = _ACRONYM.fullmatch(word)
         if found and (_is_acronym(found[1]) or found[2]):
             made = self.surrogates.acronym(found[1])
@@ -126,7 +127,7 @@ class _Institution:
         return self._replace_compound(word, end)
 
     def _replace_proper(self, word: str, *, last: bool) -> str | None:
-        """Replace a proper name: in the genitive before the noun, behind it in the case that its ending suggests."""
+        """Replace a proper name: before the noun in the genitive, after it in the case that its ending suggests."""
         tail = _tail(word)
         if tail and len(word) - len(tail) >= _SHORTEST_STEM:
             return self._replace_compound(word, tail)
@@ -217,7 +218,7 @@ def _sibling_forms() -> Mapping[str, tuple[str, str]]:
 
 @cache
 def _kindred() -> Mapping[str, tuple[int, str, str]]:
-    """Map the forms of names that only replace each other, as of schools, to (group, name, case)."""
+    """Map the forms of names that are only replaced within their group, such as schools, to (group, name, case)."""
     groups = enumerate(_words()["kindred"])
     return {form: (i, *found) for i, names in groups for form, found in index_forms(names, "noun").items()}
 

@@ -1,9 +1,9 @@
-"""Finnish lemmas of names and places by rule: case endings, consonant gradation, possessive suffixes and clitics
-undone.
+"""Find the lemmas (nominatives) of Finnish names and places by rules, without a statistical model.
 
-A form often belongs to several names: "Lahden" to Lahti or Lahde, "Karin" to Kari or Karin. If a note has several
-forms of a name, the name that explains most of its words is chosen; among listed names the most frequent one; among
-unlisted names the one that ends like listed names.
+The rules undo case endings, consonant gradation, possessive suffixes and clitics. A form can often belong to several
+names: "Lahden" to Lahti or Lahde, "Karin" to Kari or Karin. The name to which most words of the note can belong is
+chosen; if several are equal, the most frequent listed name, or the unlisted name whose ending is most common among
+listed names.
 """
 
 import csv
@@ -25,7 +25,7 @@ _LOCAL = "ssa ssä sta stä lla llä lta ltä".split()
 _POSSESSIVES = "ni si mme nne nsa nsä".split()
 _CLITICS = tuple("kinko kinkö kohan köhän kin kaan kään ko kö han hän pa pä".split())
 _LEAST = 2  # letters of a stem
-# How often names stand in a case: rough shares of the proper nouns of running text, in nats.
+# How often names occur in a case: rough shares of the proper nouns in running text.
 _SHARES = {"n": 0.25, "lle": 0.04, "t": 0.01, "ksi": 0.005, "tta": 0.002, "ttä": 0.002, "na": 0.01, "nä": 0.01}
 _SHARES |= dict.fromkeys(_LOCAL, 0.03)
 _POSSESSED = 0.002
@@ -56,7 +56,7 @@ _LENGTHS = tuple(sorted({len(ending) for ending in _ENDINGS}))
 
 
 def split_endings(word: str) -> list[tuple[str, str, float]]:
-    """Split a word into stem and ending in every possible way.
+    """Split a word into stem and case ending in every possible way.
 
     word (str): in lower case.
     RETURNS (list[tuple[str, str, float]]): (kind of stem, stem, log frequency of the case); the first is ("whole",
@@ -74,7 +74,7 @@ def split_endings(word: str) -> list[tuple[str, str, float]]:
 
 
 def split_clitic(word: str) -> str | None:
-    """Remove a clitic: "virtanenkin", "juhako", "annelihan".
+    """Remove a clitic, an attached particle such as "-kin" or "-ko", from a word: "virtanenkin", "juhako".
 
     word (str): in lower case.
     RETURNS (Optional[str]): the word without it; None if it has none.
@@ -167,14 +167,14 @@ def _is_name(text: str) -> bool:
 
 
 _SLOTS = ("weak", "strong", "whole")
-_LONGEST = 4  # letters of a stem that tell how it goes back
-_RULES = 3  # ways back that are tried
-_LIKENESS = 5  # letters of a name by which it is compared with those of the lists, at most
-_ENOUGH = 4  # names that end alike; fewer tell nothing
-_LETTER = 2.3  # what a letter more costs a name, in nats
+_LONGEST = 4  # last letters of a stem by which a rule is chosen, at most
+_RULES = 3  # rules that are tried for an ending
+_LIKENESS = 5  # last letters by which a name is compared with listed names, at most
+_ENOUGH = 4  # minimum number of listed names with an ending to estimate a probability
+_LETTER = 2.3  # cost of each letter before the shared ending, in nats
 
 Slot = str
-Rule = tuple[int, str]  # letters to take off a stem, letters to put on
+Rule = tuple[int, str]  # number of letters to remove from a stem, and letters to append
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +198,21 @@ class NameIndex:
     ends: Counter[str] = field(default_factory=Counter)
 
     def find(self, slot: Slot, stem: str) -> tuple[str, ...]:
-        """Return the listed names with a stem."""
+        """Return the listed names that have a stem.
+
+        slot (str): kind of stem, "weak", "strong" or "whole".
+        stem (str): in lower case.
+        RETURNS (tuple[str, ...]): names in lower case; empty if there is none.
+        """
         return self.names[slot].get(stem, ())
 
     def guess(self, slot: Slot, stem: str) -> list[str]:
-        """Return names that may have a stem, by the rules of listed names with the same ending."""
+        """Return the names that a stem can belong to, restored by the rules of listed names with the same ending.
+
+        slot (str): kind of stem, "weak", "strong" or "whole".
+        stem (str): in lower case.
+        RETURNS (list[str]): names in lower case, the most probable first; only the stem itself if there is no rule.
+        """
         table = self.rules[slot]
         for length in range(min(_LONGEST, len(stem)), 0, -1):
             rules = table.get(stem[-length:])
@@ -265,9 +275,9 @@ class NameIndex:
 
 @cache
 def load_index() -> NameIndex:
-    """Build the index of the lists that ship. It contains public lists only, never a word of a note.
+    """Build the index of the Finnish name lists in this package. It never contains a word of a note.
 
-    RETURNS (NameIndex): the index, built once per process.
+    RETURNS (NameIndex): the index, which is built once per process.
     """
     index = NameIndex()
     for name, kind, count in read_names():
@@ -298,9 +308,9 @@ def _more(name: str, kind: str, stems: Stems) -> Iterator[tuple[Slot, str]]:
         yield from (("whole", plural.genitive), ("whole", plural.partitive), ("whole", plural.illative))
 
 
-_HEAD = re.compile(r"(?:.*[-‐‑–])?(?=[^\W\d_]{3,}$)")  # what stands before the part that inflects
+_HEAD = re.compile(r"(?:.*[-‐‑–])?(?=[^\W\d_]{3,}$)")  # matches the text before the part that inflects
 _ACRONYM = re.compile(r"([^\W\d_]+)[:'’][^\W\d_]{1,6}$")  # HUS:iin, Dubois'n
-_SHORTEST = 3  # letters of a name that no list has
+_SHORTEST = 3  # letters of an unlisted name
 
 Candidates = dict[str, float]
 Split = tuple[str, str, float]
@@ -344,14 +354,14 @@ def _without_ending(word: str) -> str:
 
 
 def _choose(found: Candidates, support: Counter[str]) -> str:
-    """Return the name that explains most words of the note; if several do, the most probable, then the first in the
-    alphabet.
+    """Return the name to which most words of the note can belong; of equal ones the most probable, then the first in
+    the alphabet.
     """
     return min(found, key=lambda name: (-support[name], -found[name], name))
 
 
 def find_candidates(word: str) -> Candidates:
-    """Find the names that a word may be a form of.
+    """Find the names of which a word can be an inflected form.
 
     word (str): a word of letters in lower case.
     RETURNS (dict[str, float]): name → score; never empty. Only listed names if there are any.

@@ -1,7 +1,7 @@
-"""Morphological analysis of Finnish forms: the rules of inflection run backwards, and then forwards as a check.
+"""Analyze inflected Finnish forms: find the nominatives, cases and numbers that a form can have.
 
-An ending is removed, the stem is expanded to every nominative that it may belong to, and each nominative is inflected
-again. Those that give the form back are its analyses, so that an analysis never disagrees with `inflection.inflect`.
+An ending is removed, the stem is expanded to every nominative that it can belong to, and each nominative is inflected
+again. Those that result in the form are its analyses, so that an analysis always agrees with `inflection.inflect`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -38,13 +38,13 @@ _SHORTEST_GUESS = 5  # letters of an unlisted word that may have an ending
 
 
 def analyze(form: str, known: Callable[[str], bool], kinds: tuple[str, ...] = ("surname", "given")) -> list[Analysis]:
-    """Analyze a form of a name.
+    """Find the nominatives and cases that an inflected name can have.
 
     form (str): one word in lower case.
-    known (Callable[[str], bool]): whether a word in lower case is a listed name.
+    known (Callable[[str], bool]): returns whether a word in lower case is a listed name.
     kinds (tuple[str, ...]): kinds of name to try, in this order.
-    RETURNS (list[Analysis]): the analyses with a known nominative; without any, all analyses as a singular form. The
-        form itself as a nominative is always the last one, known or not.
+    RETURNS (list[Analysis]): the analyses whose nominative is a listed name; if there are none, all possible analyses
+        as a singular form. The last one always takes the form itself for a nominative.
     """
     itself = Analysis(form, kind=kinds[0])
     if form.endswith("nen") and known(form):
@@ -75,7 +75,7 @@ def _may_be_word(name: str) -> bool:
 
 
 def split_clitic(form: str) -> tuple[str, str]:
-    """Split a clitic from a form: "virtanenkin", "jukkako".
+    """Split a clitic, an attached particle such as "-kin" or "-ko", from a form: "virtanenkin", "jukkako".
 
     form (str): lower case.
     RETURNS (tuple[str, str]): form without the clitic, clitic; the clitic is "" if there is none.
@@ -87,7 +87,7 @@ def split_clitic(form: str) -> tuple[str, str]:
 
 
 def write_clitic(form: str, clitic: str) -> str:
-    """Append a clitic to another form, in its vowel harmony."""
+    """Append a clitic to a form, with the vowels that the vowel harmony of the form requires."""
     return form + (clitic.translate(_BACK) if is_back(form.lower()) else clitic.translate(_FRONT))
 
 
@@ -236,9 +236,9 @@ def _owned(base: str, person: str) -> Iterator[tuple[str, str, str, str | None]]
 
 
 def index_forms(names: Iterable[str], kind: str) -> dict[str, tuple[str, str]]:
-    """Map the forms of names to their nominatives.
+    """Build a table that looks up the nominative of an inflected name.
 
-    names (Iterable[str]): nominatives. A form that two names share belongs to the first of them.
+    names (Iterable[str]): nominatives. A form that two names share is mapped to the first of them.
     kind (str): as for `inflect`.
     RETURNS (dict[str, tuple[str, str]]): folded form → (nominative, case). For a place "ine", "ela" and "ill" mean
         in, from and to, whether it takes the inner or the outer cases.
@@ -285,7 +285,7 @@ _CASE_SHARES = {"nom": 0.3, "gen": 0.25, "all": 0.04, "ine": 0.03, "ela": 0.03, 
 
 
 class FinnishInflector:
-    """The Finnish `spacy_deid.lang.inflection.Inflector`."""
+    """Inflects and analyzes Finnish words; implements `spacy_deid.lang.inflection.Inflector`."""
 
     cases = CASES
     case_shares = MappingProxyType(_CASE_SHARES)

@@ -1,7 +1,7 @@
-"""Finnish telephone numbers.
+"""Find surrogates for Finnish telephone numbers.
 
 No range is set apart for fiction (Traficom, regulation 32), so surrogates have prefixes that are not assigned: mobile
-049, and landlines whose number would begin with 9. The package phonenumbers calls none of them valid.
+049, and landlines whose number would begin with 9. The package phonenumbers regards none of them as valid.
 """
 
 from ..phones import NumberingPlan, NumberRange, PhoneConventions

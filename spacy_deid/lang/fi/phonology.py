@@ -1,8 +1,9 @@
-"""Finnish phonology: syllables, vowel harmony, and consonant gradation in both directions.
+"""The Finnish sound rules that inflection needs: syllables, vowel harmony, and consonant gradation in both directions.
 
-Gradation alternates p, t and k at the border of the last syllable: strong where that syllable is open, weak where a
-case ending closes it. Most words are strong in the nominative (Turku, Turun), those in -e and -as the other way round
-(Rinne, Rinteen). See Iso suomen kielioppi (VISK) § 41-46.
+Consonant gradation changes p, t and k before the last vowel of a stem: they are in the strong grade if the last
+syllable is open, and in the weak grade if a case ending closes it. Most words are strong in the nominative (Turku,
+Turun); those in -e and -as are weak in the nominative and strong in the other cases (Rinne, Rinteen). See Iso suomen
+kielioppi (VISK) § 41-46.
 """
 
 import re

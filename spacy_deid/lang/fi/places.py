@@ -1,4 +1,4 @@
-"""Finnish places: streets, acronyms and postal codes."""
+"""Make surrogates of Finnish places: streets, acronyms and postal codes."""
 
 import re
 from collections import defaultdict
@@ -26,7 +26,7 @@ _SORTING_AREAS = tuple(f"{number:02}" for number in range(100))
 
 
 def acronym_vowels(word: str) -> str:
-    """Return the vowels that a surrogate of an acronym may have, so that a case ending still fits ("TAYS:ssa").
+    """Return the vowels that a surrogate of an acronym can have, so that a case ending still fits ("TAYS:ssa").
 
     Finnish endings have back vowels if the word has one, else front vowels (vowel harmony).
     """
@@ -34,10 +34,11 @@ def acronym_vowels(word: str) -> str:
 
 
 def draw_street(address: str, draw: Draw) -> str:
-    """Draw a Finnish street address in place of another one.
+    """Draw a random Finnish street address to replace another one.
 
-    address (str): without punctuation around it. The name ends in the kind of street, in any case ("Hallakadulla").
-    draw (Draw): stream of random numbers.
+    address (str): the original without punctuation around it. The name ends in the kind of street, which can be
+        inflected ("Hallakadulla").
+    draw (Draw): source of random numbers.
     RETURNS (str): address with the same ending and adjectives, and another first part and other numbers.
     """
     words = place_words("fi")["streets"]
@@ -94,14 +95,15 @@ def _has_area(code: str) -> bool:
 
 
 def rewrite_code(code: str, area: str, draw: Draw, exchange: Exchange) -> str:
-    """Draw a Finnish postal code in place of another one.
+    """Draw a random Finnish postal code to replace another one.
 
-    code (str): letters and digits.
-    area (str): first three digits of the town that replaces the original one, "" if that is not known. The first two
-        digits, the sorting area, are then exchanged for others, so that two codes of one area stay together.
-    draw (Draw): stream of random numbers.
+    code (str): letters and digits of the original.
+    area (str): first three digits of the codes of the town that replaces the original town; "" if it is not known. The
+        first two digits, the sorting area, are then exchanged for others, the same for all codes of an area.
+    draw (Draw): source of random numbers.
     exchange (Exchange): replaces a sorting area.
-    RETURNS (str): code with the last digit of the original, which tells the codes of towns from those of post boxes.
+    RETURNS (str): code with the last digit of the original, which distinguishes codes of towns from those of post
+        boxes.
     """
     if area:
         return area + draw.choice(DIGITS) + code[-1]

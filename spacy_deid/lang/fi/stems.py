@@ -1,7 +1,7 @@
-"""Stems of Finnish words, singular and plural, found from the last part of a word or from its ending.
+"""Find the stems of Finnish words, to which case endings are appended, by the last part of a word or by its ending.
 
-Every singular case is an ending on the strong stem (essive, Turkuna) or on the weak stem (genitive, Turun), except the
-partitive (saarta) and the illative (Vantaaseen). Source: Iso suomen kielioppi (VISK) § 63-83.
+Every singular case consists of the strong stem (essive, Turkuna) or the weak stem (genitive, Turun) and an ending,
+except the partitive (saarta) and the illative (Vantaaseen). Source: Iso suomen kielioppi (VISK) § 63-83.
 """
 
 from collections.abc import Callable
@@ -32,11 +32,12 @@ _DIPHTHONGS = ("ai", "ei", "oi", "ui", "yi", "äi", "öi", "au", "ou", "eu", "iu
 
 @dataclass(frozen=True, slots=True)
 class Stems:
-    """Singular stems of a word, in lower case.
+    """The singular stems of a word, in lower case.
 
-    strong, weak (str): vowel stems.
-    partitive, illative (str): whole forms.
-    back (bool): whether endings have back vowels.
+    strong, weak (str): the stem in the strong and in the weak grade of its consonants ("turku", "turu"), to which
+        endings are appended.
+    partitive, illative (str): the whole forms in these two cases.
+    back (bool): whether endings have the back vowels a, o, u ("ssa") instead of ä, ö, y ("ssä").
     """
 
     strong: str
@@ -71,7 +72,7 @@ def _may_precede(first: str, head: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def find_stems(word: str, kind: str) -> Stems:
-    """Find the stems of a word.
+    """Find the singular stems of a word.
 
     word (str): nominative singular in lower case, one word or compound.
     kind (str): "given", "surname", "name", "place" or "noun".
@@ -297,11 +298,11 @@ _DECLINE: dict[str, Callable[[str, bool], Stems]] = {
 
 @dataclass(frozen=True, slots=True)
 class PluralStems:
-    """Plural stems and forms of a noun, in lower case.
+    """The plural stems and forms of a noun, in lower case.
 
-    inner (str): weak stem ("taloi").
-    outer (str): strong stem of the essive and comitative.
-    genitive, partitive, illative (str): whole forms.
+    inner (str): stem in the weak grade, to which most endings are appended ("taloi").
+    outer (str): stem in the strong grade, of the essive and the comitative.
+    genitive, partitive, illative (str): the whole forms in these three cases.
     """
 
     inner: str

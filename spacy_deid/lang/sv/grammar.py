@@ -1,4 +1,4 @@
-"""Swedish grammar: eponyms with the genitive and without an apostrophe."""
+"""Swedish grammar for eponyms, which have a genitive without an apostrophe."""
 
 from collections.abc import Collection, Iterator
 
@@ -6,13 +6,13 @@ from ..eponyms import EponymConventions
 
 
 def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
-    """Yield "Parkinsons sjukdom"; with ``beside`` the name without the ending of the genitive only."""
+    """Yield "Parkinson sjukdom" and "Parkinsons sjukdom"; with ``beside`` only the form without genitive ending."""
     for owner in (name,) if beside or name.endswith("s") else (name, f"{name}s"):
         yield f"{owner} {head}"
 
 
 def eponym_forms(name: str) -> Collection[str]:
-    """Return a name and its genitive."""
+    """Return a name and its genitive, the forms in which an eponym is used without a head word."""
     return {name, name if name.endswith("s") else f"{name}s"}
 
 

@@ -1,12 +1,12 @@
-"""Swedish identifiers: personnummer, samordningsnummer, organisationsnummer, bank account.
+"""Validate, replace and invent Swedish identifiers: personnummer, samordningsnummer, organisationsnummer, IBAN.
 
-They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
+Validators are for the rules of `deid_patterns`; invented identifiers are for synthetic notes.
 
 A personnummer is the date of birth (six or eight digits), a three-digit birth number and a Luhn check digit. A
 samordningsnummer has 60 added to the day (Skatteverket, SKV 704 and SKV 707).
 
-Birth numbers 980–999 belong to the test numbers of the tax agency (Skatteverket, "Testpersonnummer"), which no person
-has. Surrogates are drawn from them.
+Birth numbers 980–999 are reserved for test numbers of the tax agency (Skatteverket, "Testpersonnummer"), which no
+person has. Surrogates are drawn from them.
 """
 
 import re
@@ -42,15 +42,15 @@ def is_personnummer(text: str) -> bool:
 
 
 def is_organisationsnummer(text: str) -> bool:
-    """Whether a text is an organisationsnummer: ten digits, the third and fourth at least 20, and Luhn."""
+    """Whether a text is an organisationsnummer: ten digits with a Luhn check digit, the third of them at least 2."""
     digits = "".join(map(str, read_digits(text)))
     return bool(re.fullmatch(r"[1-9]\d[2-9]\d{7}", digits)) and is_luhn(digits)
 
 
 def find_personnummer(text: str) -> BirthNumber | None:
-    """Find a personnummer or samordningsnummer.
+    """Find a personnummer or samordningsnummer in a mention, and describe its surrogates.
 
-    text (str): a mention.
+    text (str): the mention.
     RETURNS (Optional[BirthNumber]): the first one with a valid date and check digit. Its surrogates keep the sex (an
         odd birth number for a man), the separator, the number of digits, and the 60 on the day.
     """
@@ -67,7 +67,7 @@ def find_personnummer(text: str) -> BirthNumber | None:
 
 
 def _full_year(century: str, year: str, separator: str) -> int:
-    """Return the year of birth. "+" separates the number of a person of a hundred years or more."""
+    """Return the year of birth with its century. The separator "+" means that the person is at least 100 years old."""
     if century:
         return int(century + year)
     full = 2000 + int(year) if int(year) <= _LATEST_SHORT_YEAR else 1900 + int(year)
@@ -106,7 +106,7 @@ VALIDATORS = {"personnummer": is_personnummer, "organisationsnummer": is_organis
 
 
 def make_personnummer(rng: Random, bearer: IdBearer) -> str:
-    """Make a personnummer: ten digits with a hyphen (or "+" from a hundred years on), or twelve."""
+    """Invent a personnummer of ten digits with a hyphen (or "+" from the age of 100 on), or of twelve digits."""
     serial = rng.randrange(0, 490) * 2 + (bearer.sex == "male")
     digits = f"{bearer.born:%y%m%d}{serial:03}"
     digits += luhn(digits)
@@ -116,7 +116,7 @@ def make_personnummer(rng: Random, bearer: IdBearer) -> str:
 
 
 def make_organisationsnummer(rng: Random, bearer: IdBearer) -> str:
-    """Make an organisationsnummer of a limited company."""
+    """Invent the organisationsnummer of a limited company."""
     digits = f"55{rng.randrange(20, 100)}{rng.randrange(100_000):05}"
     return f"{digits[:6]}-{digits[6:]}{luhn(digits)}"
 

@@ -1,4 +1,4 @@
-"""Swedish telephone numbers.
+"""Find surrogates for Swedish telephone numbers.
 
 Surrogates are from the ranges that the Post and Telecom Authority sets apart for books and films (PTS,
 "Telefonnummer för användning i böcker och filmer m.m."). All of them have ten digits; shorter numbers get the prefix
@@ -12,7 +12,7 @@ _LANDLINES = ["03139006", "04062804", "08465004", "09803192"]
 
 
 def find_fictional(number: str) -> NumberRange | None:
-    """Return the numbers for fiction, for a mobile or landline number with its trunk prefix."""
+    """Return fictional numbers of the same type for a mobile or landline number with its trunk prefix 0."""
     if not 8 <= len(number) <= 10 or number[0] != "0":
         return None
     if len(number) < 10:

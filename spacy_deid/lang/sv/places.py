@@ -1,4 +1,4 @@
-"""Swedish places: street addresses and postal codes. Institutions have no surrogates of their own; they get a tag."""
+"""Make surrogates of Swedish street addresses and postal codes. Institutions get a tag instead of a surrogate."""
 
 import re
 
@@ -13,10 +13,10 @@ _KINDS = ("gatan", "vägen", "gränd", "stigen", "torget", "allén", "backen", "
 
 
 def draw_street(address: str, draw: Draw) -> str:
-    """Draw a Swedish street address in place of another one.
+    """Draw a random Swedish street address to replace another one.
 
-    address (str): without punctuation around it: "Storgatan 12 B, lgh 1102".
-    draw (Draw): stream of random numbers.
+    address (str): the original without punctuation around it: "Storgatan 12 B, lgh 1102".
+    draw (Draw): source of random numbers.
     RETURNS (str): address with the same kind of street (its last part, "-gatan"), and another name, numbers and doors.
     """
     found = _STREET.fullmatch(address)
@@ -28,7 +28,7 @@ def draw_street(address: str, draw: Draw) -> str:
 
 
 def rewrite_code(code: str, area: str, draw: Draw, exchange: Exchange) -> str:
-    """Draw a postal code in place of another one; no code begins with 0 (PostNord)."""
+    """Draw a random postal code to replace another one; no code begins with 0 (PostNord)."""
     return draw.choice(DIGITS[1:]) + redraw_code(code[1:], draw)
 
 

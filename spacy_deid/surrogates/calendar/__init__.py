@@ -1,4 +1,4 @@
-"""Surrogates of dates and ages: dates are shifted by a secret offset, or reduced to what HIPAA Safe Harbor allows.
+"""Replace dates and ages: dates are shifted by a secret offset, or reduced to what HIPAA Safe Harbor allows.
 
 All full dates of a patient are shifted by the same number of days, so that the intervals between them stay the same.
 They keep their format: order, separators, leading zeros, blanks, line breaks, and the case and inflection of names.
@@ -46,7 +46,7 @@ _PLAUSIBLE_YEAR = range(1850, 2101)
 def replace_dates(
     mentions: Sequence[Mention], key: IdentityKey, lang: str, rules: DateRules | None = None
 ) -> list[str | None]:
-    """Replace the dates and ages of a note.
+    """Replace the dates and ages of a note in the format of the originals.
 
     mentions (Sequence[Mention]): all mentions of a note with the labels DATE and AGE, in the order of the text. The
         format of ambiguous dates and the date of the note are inferred from all of them.
@@ -66,7 +66,7 @@ def replace_dates(
     ]
     conventions, resolved = find_conventions([parsed for _, parsed in known], calendar)
     note = rules.reference or find_reference(resolved, calendar, rules.year)
-    # For a patient without any known date, a keyed day is a substitute for the date of the note.
+    # If no date is known, a day drawn with the key is used in place of the date of the note.
     today = note or date(2000 + key.draw("dates", "some day").below(20), 7, 1)
     stays = frozenset(
         kind for kind, kept in (("weekday", rules.keep_weekday), ("season", rules.season is not None)) if kept
@@ -117,7 +117,7 @@ def reduce_to_years(parsed: ParsedDate, calendar: Calendar, style: str, note: da
 
 
 def replace_age(text: str, after: str, lang: str) -> str | None:
-    """Replace an age over 89 years by "90+" or its equivalent in words.
+    """Replace an age over 89 years by "90+" or by words such as "over 90" in the language of the note.
 
     text (str): the age as written, in digits or words.
     after (str): the text after it, which may contain the unit, such as "months".

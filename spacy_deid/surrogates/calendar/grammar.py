@@ -1,12 +1,12 @@
-"""The grammar of dates of a language: names and patterns, and the parser that reads a mention with them.
+"""Parse dates in text with the names of months, weekdays and holidays and the patterns of a language.
 
-The names of months, weekdays and holidays and the patterns of a language are in its ``calendar.toml``. The names of
-months and weekdays agree with CLDR, which a test checks with Babel; Babel has neither case forms nor a parser of text,
-and dateutil reads dates without recording how they are written.
+The names and patterns of a language are in its ``calendar.toml``. The names of months and weekdays agree with CLDR,
+which a test checks with Babel. No library is used: Babel has neither case forms nor a parser of running text,
+and dateutil does not record how a date is written.
 
 A mention is parsed as a sequence of date expressions (a date, month, year, range, weekday …) and fillers (blanks,
 punctuation, words such as "of", "el", "vuonna"). A word or number that is neither makes the whole mention unreadable,
-because half a date must not stay.
+because no part of a date may remain in the released text.
 """
 
 import re
@@ -22,15 +22,15 @@ from ...errors import ConfigError, Errors
 from ...lang import get_language, language_codes
 
 NAME_KINDS = {"M": "months", "W": "weekdays", "S": "seasons", "N": "days", "T": "tens", "F": "holidays"}
-"""Field of a date expression → kind of the names in it."""
+"""Field of a date expression → key in ``calendar.toml`` of the names that can fill it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameFamily:
-    """Names in the same form, one for each month, weekday, season …, in order.
+    """The names of all months (or weekdays, seasons …) in one form, such as full names or abbreviations, in order.
 
     forms (tuple[str, ...]): the names.
-    tail (str): regular expression of what may follow a name, such as a case ending; it stays when the name changes.
+    tail (str): regular expression of what can follow a name, such as a case ending; it is kept if the name changes.
     bare (bool): whether a name is a date by itself; "kesä" (summer) is a month only in "12. kesä".
     """
 
@@ -40,7 +40,7 @@ class NameFamily:
 
 
 class Vocabulary:
-    """All names of one kind, such as the months, in all their forms.
+    """All names of one kind, such as months, in all their forms: full names, abbreviations, case forms.
 
     families (Sequence[NameFamily]): families of names, the preferred first.
     """
@@ -54,11 +54,11 @@ class Vocabulary:
                     self._where[form.lower()].append((number, i))
 
     def find(self, form: str) -> list[tuple[int, int]]:
-        """Find a form: [(number of its family, position of the name in the family)]."""
+        """Look up a name. RETURNS: for each match, the index of its family and the index in the family."""
         return self._where.get(" ".join(form.lower().split()), [])
 
     def pattern(self, group: str, *, bare: bool = False) -> str:
-        """Return the regular expression of a name and what may follow it.
+        """Return a regular expression for any of the names and what can follow it, such as a case ending.
 
         group (str): prefix of the groups that hold the name alone; the number of the family is appended.
         bare (bool): whether only names that are dates by themselves match.
@@ -76,7 +76,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """The names and settings of dates of a language.
+    """The names in dates of a language, such as months and holidays, and settings for reading and writing dates.
 
     lang (str): language code.
     names (Mapping[str, Vocabulary]): "months", "weekdays", "seasons" (winter first), "days" (1 to 31 in words), "tens"
@@ -93,7 +93,7 @@ class Calendar:
 
 @lru_cache
 def load_calendar(lang: str) -> Calendar:
-    """Read the calendar of a language.
+    """Load the names and settings for dates of a language from its ``calendar.toml``; results are cached.
 
     lang (str): language code, with or without a region: "en" (of the United States), "en-GB".
     RETURNS (Calendar): names and settings; those of a region override those of its language.
@@ -121,7 +121,7 @@ def load_calendar(lang: str) -> Calendar:
 
 
 def match_case(new: str, like: str) -> str:
-    """Write a word in the case of another one: upper case, lower case or initial capital."""
+    """Write a word in the capitals of another one: all upper case, all lower case, or an initial capital."""
     if like.isupper() and sum(c.isalpha() for c in like) > 1:
         return new.upper()
     if like.islower():
@@ -132,7 +132,7 @@ def match_case(new: str, like: str) -> str:
 # --- parsing ---
 
 FieldSpans = Mapping[str, tuple[int, int]]
-"""Field of an expression → its span in the mention."""
+"""Name of a field of a date expression (see `DateExpression`) → start and end of the field in the mention."""
 
 _LONGEST = 200  # characters of a mention
 _SEP = r"\s*(?P<s>//|\.\.|--|[/.\-–])\s*"
@@ -198,7 +198,7 @@ _LONG_FORM = 6  # letters; only a longer case form is compared with a misspelled
 
 @dataclass(frozen=True, slots=True)
 class DateExpression:
-    """One date, or part of one, in a mention.
+    """A date, or a part of a date such as a month or weekday, in a mention; see `Grammar.parse`.
 
     text (str): the mention.
     kind (str): "day", "pair" (two numbers: day and month, or month and year), "month", "year", "season", "decade",
@@ -221,17 +221,17 @@ class DateExpression:
         return f"DateExpression({self.kind!r}, {self.start}, {self.end})"
 
     def field_text(self, field: str) -> str:
-        """Return the text of a field, "" if the expression has none."""
+        """Return the text of a field such as "y" (year); "" if the expression has no such field."""
         start, end = self.fields.get(field, (0, 0))
         return self.text[start:end]
 
     def number(self, field: str) -> int:
-        """Return the number in a field, 0 if there is none."""
+        """Return the number in a field such as "d" (day); 0 if the expression has no such field."""
         return int(self.field_text(field) or 0)
 
 
 class Grammar:
-    """The patterns of dates of a language.
+    """Parses mentions of dates in a language, and corrects typing errors in them.
 
     calendar (Calendar): names and settings of the language.
     """
@@ -261,11 +261,11 @@ class Grammar:
         self._filler = self._compile(rf"\s+|[^\w\s]|(?:{fillers})(?!\w)")
 
     def _compile(self, pattern: str) -> re.Pattern[str]:
-        """Compile a pattern after its slots are filled."""
+        """Compile a pattern after its slots, such as "<MM>", are replaced by their regular expressions."""
         return re.compile(re.sub(r"(?<!P)<([A-Z]+)>", lambda slot: self._slots[slot[1]], pattern), re.IGNORECASE)
 
     def parse(self, text: str) -> list[DateExpression] | None:
-        """Parse a mention.
+        """Parse the mention of a date completely.
 
         text (str): as written.
         RETURNS (Optional[list[DateExpression]]): its expressions in order; None if it has none, is longer than 200
@@ -275,7 +275,7 @@ class Grammar:
         return expressions or None
 
     def correct(self, text: str) -> str | None:
-        """Correct a typing or OCR error.
+        """Correct a typing error or OCR error in the mention of a date.
 
         text (str): a mention that cannot be parsed.
         RETURNS (Optional[str]): the first correction that can be parsed, None if there is none.
@@ -290,7 +290,7 @@ class Grammar:
         return None
 
     def _correct_spelling(self, text: str) -> str:
-        """Replace misspelled months and weekdays."""
+        """Replace misspelled names of months and weekdays, and words with swapped letters ("fo" for "of")."""
 
         def best(match: re.Match[str]) -> str:
             word = match[0].lower()
@@ -302,7 +302,7 @@ class Grammar:
         return re.sub(r"[^\W\d_]+", best, text)
 
     def _similar_names(self, word: str) -> Iterator[tuple[int, str]]:
-        """Yield months and weekdays similar to a word, with its ending: (edit distance, name)."""
+        """Yield (edit distance, name) of months and weekdays that are similar to a word; the word's ending is kept."""
         for kind in ("months", "weekdays"):
             first, *others = self.calendar.names[kind].families
             cases = [form for family in others if not family.tail for form in family.forms if len(form) > _LONG_FORM]
@@ -313,9 +313,10 @@ class Grammar:
                         yield errors, form + word[length:]
 
     def _parse(self, text: str, at: int, dead: set[int]) -> list[DateExpression] | None:
-        """Parse a text from a position on.
+        """Parse the text from an offset to its end; None if that is impossible.
 
-        dead (set[int]): positions from which the text cannot be parsed; extended here, for linear time.
+        dead (set[int]): offsets from which parsing is known to fail. New ones are added, so that the time
+            stays linear.
         """
         if at == len(text):
             return []
@@ -329,7 +330,7 @@ class Grammar:
         return None
 
     def _options(self, text: str, at: int) -> Iterator[tuple[DateExpression | None, int]]:
-        """Yield what may begin at a position, with its end: expressions first, then a filler (None)."""
+        """Yield what can begin at an offset, and where it ends: date expressions first, then a filler (None)."""
         if at and text[at - 1].isalpha() and text[at].isalpha():
             return
         for kind, pattern, lone in self._patterns:
@@ -348,11 +349,11 @@ class Grammar:
 
 
 def _spaced(pattern: str) -> str:
-    """Expand a pattern: a blank matches any white space, "_" white space or nothing."""
+    """Expand the abbreviations in a pattern: a blank stands for any white space, "_" for optional white space."""
     return pattern.replace(" ", r"\s+").replace("_", r"\s*")
 
 
 @lru_cache
 def load_grammar(lang: str) -> Grammar:
-    """Return the grammar of a language. RAISES: ConfigError (D662) if it has no ``calendar.toml``."""
+    """Return the date parser of a language. RAISES: ConfigError (D662) if it has no ``calendar.toml``."""
     return Grammar(load_calendar(lang))

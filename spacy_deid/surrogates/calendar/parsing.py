@@ -1,4 +1,4 @@
-"""Parses the dates of a note and infers the conventions with which the note writes dates.
+"""Parse the dates of a note, and infer the format in which the note writes dates.
 
 A single date can be ambiguous: 3/4 is 3 April or 4 March. `find_conventions` decides from all dates of the note
 whether the day or the month comes first, and whether numbers have leading zeros and names are abbreviated.
@@ -19,7 +19,7 @@ _FIRST, _LAST = 1900, 2099  # plausible years of a note; others are typing error
 
 @dataclass(frozen=True, slots=True)
 class ParsedDate:
-    """A parsed mention of a date.
+    """The mention of a date, split into date expressions such as a day, month or range.
 
     text (str): the mention, with typing errors corrected.
     expressions (Sequence[DateExpression]): the dates and parts of dates in the mention, in order.
@@ -88,9 +88,9 @@ def resolve_order(parsed: ParsedDate, month_first: bool, calendar: Calendar) -> 
 
 
 def order(a: int, b: int, month_first: bool) -> bool:
-    """Whether the first of two numbers (day and month) is the month.
+    """Whether the first of two numbers in a date is the month, and the second one the day.
 
-    A number over 12 must be the day; if neither exceeds 12, or both do, `month_first` decides or the day is first.
+    A number over 12 must be the day. If neither exceeds 12, `month_first` decides; if both do, the day is first.
     """
     if a > 12 or b > 12:
         return b > 12 >= a
@@ -98,7 +98,7 @@ def order(a: int, b: int, month_first: bool) -> bool:
 
 
 def day_of(year: int, month: int, day: int) -> date:
-    """Return the date of a year, month and day. A day that does not exist is counted on: 31 February is 3 (2) March.
+    """Return the date of a year, month and day. Days after the end of a month count on: 31 April is 1 May.
 
     RAISES: ValueError or OverflowError for a year that `date` cannot represent.
     """
@@ -114,7 +114,7 @@ def nearest(month: int, day: int, to: date) -> date:
 
 
 def full_year(digits: str, today: date, born: bool = False) -> int:
-    """Return the full year for a year as written: "2014", "2.014" or "14".
+    """Convert a written year to a full year: "2014", "2.014" (2014) or "14" (a year near the note).
 
     digits (str): the year as written. Two digits are completed to the latest year that is possible.
     today (date): date of the note. A year of two digits is at most ten years after it.
@@ -136,9 +136,8 @@ class DateConventions:
     """The format of the dates in a note, used where a single date does not determine it.
 
     month_first (bool): whether the month comes first, so that 3/4 is 4 March.
-    padded (Mapping[tuple[bool, str], bool]): whether days (field "d") and months ("m") below 10 have a leading zero.
-        The
-        key is (whether the month is written as a word, field).
+    padded (Mapping[tuple[bool, str], bool]): (whether the month is written as a word, field "d" for days or "m" for
+        months) → whether numbers below 10 have a leading zero.
     families (Mapping[str, Sequence[int]]): field of a name, such as "M" for months → the name families (full names,
         abbreviations …) that the note uses, as indices into `Vocabulary.families`, most frequent first.
     """

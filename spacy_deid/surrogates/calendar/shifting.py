@@ -1,4 +1,4 @@
-"""Moving the dates of a mention by the secret shift of a patient, in the format of the original."""
+"""Shift the dates of a mention by the secret offset of a patient, and write them in the format of the original."""
 
 import math
 import re
@@ -24,18 +24,18 @@ _LEAP = 2000
 
 @dataclass(frozen=True, slots=True)
 class DateRules:
-    """How dates and ages are replaced.
+    """Settings that determine how dates and ages are replaced.
 
     style (str): "shift" moves every date by the patient's offset and keeps its format. "year" keeps only the year of a
         date. "safe_harbor" does the same, and removes weekdays and seasons too: 45 CFR 164.514(b)(2)(i)(C).
-    reference (Optional[date]): date of the note; None: its latest full date that is no date of birth.
-    span (int): longest offset, in days.
-    past (bool): whether the offset is always to the past, so that no note gets a date after today. False: to the past
-        or to the future.
+    reference (Optional[date]): date of the note; None for the latest full date in it that is not a date of birth.
+    span (int): largest offset, in days.
+    past (bool): whether dates are always shifted to the past, so that no date is after today. False to shift them
+        to the past or to the future.
     keep_weekday (bool): whether the offset is a multiple of 7 days.
-    season (Optional[int]): greatest difference of the offset from whole years, in days, so that the season stays; None
+    season (Optional[int]): largest difference of the offset from whole years, in days, so that seasons are kept; None
         for any offset.
-    year (int): year from which ages are counted if neither the reference nor a date of the note is known; 0: none.
+    year (int): year in which ages are computed if the date of the note is unknown; 0 for none.
     RAISES: ConfigError (D660) for an unknown style, (D661) if no offset satisfies the rules.
     """
 
@@ -72,10 +72,12 @@ def offsets(span: int, past: bool, keep_weekday: bool, season: int | None) -> Se
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far dates of each precision move. All amounts are constant for a patient, so that intervals stay.
+    """The offsets by which dates of a patient are shifted: full dates, and dates without a day, month or year.
 
-    The offset in months (quarters, years, decades) is rounded down or up, with a keyed draw that makes the expected
-    amount equal to the offset. It is never rounded to 0, because the date would not change.
+    All offsets are constant for a patient, so that intervals between dates are preserved.
+
+    The offset in months (quarters, years, decades) is rounded down or up at random with the key so that the expected
+    amount equals the offset. It is never rounded to 0, because the date would not change.
 
     days (int): offset of full dates.
     months, quarters, years, decades (int): offsets of dates without a day, a month, …
@@ -92,12 +94,12 @@ class Shift:
 
     @classmethod
     def draw(cls, key: IdentityKey, rules: DateRules, variant: int = 0) -> "Shift":
-        """Draw the shift of a patient.
+        """Draw the offsets of a patient from the patient's key.
 
-        key (IdentityKey): key of the patient.
+        key (IdentityKey): the key of the patient.
         rules (DateRules): rules that limit the offset.
-        variant (int): 0 for the shift of all notes; another number for an independent one.
-        RETURNS (Shift): the shift.
+        variant (int): 0 for the offsets that all notes of the patient share; another number for independent ones.
+        RETURNS (Shift): the offsets.
         """
         apart = (str(variant),) if variant else ()
         days = key.draw("dates", *apart).choice(offsets(rules.span, rules.past, rules.keep_weekday, rules.season))
@@ -105,16 +107,16 @@ class Shift:
 
     @classmethod
     def of(cls, days: int, draw: Draw, season: bool = False) -> "Shift":
-        """Return the shift of an offset.
+        """Derive the offsets of all precisions from the offset in days.
 
-        days (int): the offset, not 0.
-        draw (Draw): stream of random numbers that decides on the rounding.
-        season (bool): whether seasons stay.
-        RETURNS (Shift): the shift.
+        days (int): offset of full dates, not 0.
+        draw (Draw): stream of random numbers that decides whether an offset is rounded up or down.
+        season (bool): whether quarters are shifted by whole years only, so that seasons do not change.
+        RETURNS (Shift): the offsets.
         """
 
         def round_randomly(amount: float, cycle: int = 0) -> int:
-            """Round down or up by a keyed draw; never to a multiple of the cycle, or to 0 if the cycle is 0."""
+            """Round down or up at random; never to a multiple of `cycle`, and never to 0 if `cycle` is 0."""
             low = math.floor(amount)
             high = draw.below(1_000_000) < (amount - low) * 1_000_000
             first, other = (low + 1, low) if high else (low, low + 1)
@@ -128,13 +130,13 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class NoteShift:
-    """How the dates of one note are moved.
+    """Shifts the dates of one note by the patient's offsets, in the format that the note uses.
 
-    shift (Shift): shift of the patient.
+    shift (Shift): offsets of the patient's dates.
     calendar (Calendar): calendar of the language.
-    conventions (DateConventions): conventions of the note.
+    conventions (DateConventions): format of the dates in the note.
     today (date): date of the note, or a substitute; a date without a year is assumed to be near it.
-    note (Optional[date]): date from which ages are counted, None if it is unknown.
+    note (Optional[date]): date of the note, at which ages are computed; None if it is unknown.
     stays (frozenset[str]): kinds of expressions that may stay unchanged: "weekday", "season".
     """
 
@@ -149,7 +151,7 @@ class NoteShift:
         return "NoteShift(secret)"
 
     def move_day(self, day: date) -> date:
-        """Move a day. A day more than 90 years before the note is moved on by whole years, to show an age of 90."""
+        """Shift a date. If it then shows an age over 90, it is moved to a later year, at an age of 90."""
         moved = day + timedelta(days=self.shift.days)
         if self.note is None:
             return moved
@@ -161,12 +163,12 @@ class NoteShift:
         return day_of(moved.year + age - OLDEST_AGE, moved.month, moved.day)
 
     def limit_age(self, moved: int, per_year: int, offset: int) -> int:
-        """Move a time on by whole years, so that it shows an age of at most 90.
+        """Move a shifted year, quarter or month to a later year if it is more than 90 years before the note.
 
         moved (int): the moved time, in units of 1 / `per_year` years: 1 for years, 4 for quarters, 12 for months.
         per_year (int): units per year.
-        offset (int): by how many units the time was moved.
-        RETURNS (int): the time.
+        offset (int): number of units by which it was moved.
+        RETURNS (int): the time in the same units, unchanged if it shows an age of 90 or less.
         """
         if self.note is None:
             return moved
@@ -175,7 +177,7 @@ class NoteShift:
 
 
 class DateWriter:
-    """Reads the fields of an expression, and writes it for another date.
+    """Reads the fields of one date expression in a mention, and writes them for another date in the same format.
 
     parsed (ParsedDate): the mention.
     expression (DateExpression): an expression of it.
@@ -188,11 +190,11 @@ class DateWriter:
         self.field_text, self.number = expression.field_text, expression.number
 
     def index(self, field: str) -> int:
-        """Return the position of the name in a field, from 0."""
+        """Return the index of the name in a field, from 0: for "M", 0 is January."""
         return self.move.calendar.names[NAME_KINDS[field]].find(self.field_text(field))[0][1]
 
     def year(self) -> int:
-        """Return the year of the expression."""
+        """Return the year of the expression in full; a year of two digits is completed."""
         return full_year(self.field_text("y"), self.move.today, self.parsed.born)
 
     def month(self) -> int:
@@ -200,7 +202,7 @@ class DateWriter:
         return self.index("M") + 1 if "M" in self.fields else self.number("m")
 
     def write_name(self, field: str, i: int) -> str:
-        """Write the name at index i (of a month, weekday …) in the family and the capitals of the name in a field."""
+        """Write the month, weekday … with index `i` in the form and capitals of the name in a field."""
         like, vocabulary = self.field_text(field), self.move.calendar.names[NAME_KINDS[field]]
         numbers = [number for number, _ in vocabulary.find(like)]
         preferred = [number for number in self.move.conventions.families.get(field, ()) if number in numbers]
@@ -210,7 +212,7 @@ class DateWriter:
         return match_case(vocabulary.families[(preferred or numbers)[0]].forms[i], like)
 
     def write_digits(self, field: str, value: int) -> str:
-        """Write a day or month in digits, with a leading zero as the field, the note or its neighbour has it."""
+        """Write a day or month in digits, with a leading zero if the original or its note uses leading zeros."""
         like, named = self.field_text(field), "M" in self.fields or self.expression.kind == "alone"
         if like.startswith("0") or len(like) != 2:
             return f"{value:0{len(like)}d}"
@@ -228,7 +230,7 @@ class DateWriter:
         return f"{value:02d}" if padded else str(value)
 
     def write_year(self, value: int, field: str = "y") -> str:
-        """Write a year in as many digits as in a field.
+        """Write a year with as many digits as the original year in the field.
 
         RAISES: ValueError if the year is not between 1000 and 9999.
         """
@@ -246,7 +248,7 @@ class DateWriter:
         return like if not like or new == "=" else match_case(new, like)
 
     def write(self, day: date, start: int, end: int) -> str:
-        """Write the mention from start to end with its fields for a date."""
+        """Return the text of the mention from `start` to `end` with all fields replaced by those of a date."""
         new: dict[str, Callable[[], str]] = {
             "d": lambda: self.write_digits("d", day.day),
             "m": lambda: self.write_digits("m", day.month),
@@ -266,13 +268,13 @@ class DateWriter:
 # --- the kinds of expressions ---
 
 Edit = tuple[int, int, str]
-"""A replacement in the mention: start, end, text."""
+"""A replacement in a mention: start and end offset, new text."""
 
 
 def shift_date(parsed: ParsedDate, move: NoteShift) -> str | None:
-    """Move the dates of a mention.
+    """Shift all dates in a mention and keep their format.
 
-    parsed (ParsedDate): parsed mention, its order resolved.
+    parsed (ParsedDate): the parsed mention after `parsing.resolve_order`.
     move (NoteShift): how the dates of the note are moved.
     RETURNS (Optional[str]): the mention with moved dates in the same format. None if a date would stay unchanged, or
         its year cannot be represented.
@@ -295,7 +297,7 @@ def shift_date(parsed: ParsedDate, move: NoteShift) -> str | None:
 
 
 def _shift_day(w: DateWriter) -> Iterator[Edit]:
-    """Move a full date, a day of a month, or several days of a month."""
+    """Yield the edits that shift a full date, a day without a year, or several days of a month ("3-5 May")."""
     month, day = w.month(), w.index("N") + 1 if "N" in w.fields else w.number("d")
     if not (month and day):  # the known part of a date with an unknown part ("00/03/2014")
         if month or "y" in w.fields:
@@ -331,7 +333,7 @@ def _numbers_with_ordinals() -> re.Pattern[str]:
 
 
 def _anchor(w: DateWriter) -> date:
-    """Return the date near which a day without a year is assumed to be.
+    """Return the date that determines the year of a day without a year: the nearest such day is meant.
 
     It is the next full date of the mention ("del 3 de abril al 5 de mayo de 2014"), else the date of the note.
     """
@@ -344,7 +346,7 @@ def _anchor(w: DateWriter) -> date:
 
 
 def _shift_days(w: DateWriter, heads: Sequence[tuple[int, int, int]], days: Sequence[date]) -> Iterator[Edit]:
-    """Move several days of one month ("3-5/4/2014"). If they move into two months, each day gets its own month.
+    """Yield the edits that shift several days of a month ("3-5/4/2014"), adding a second month if they need one.
 
     heads (Sequence[tuple[int, int, int]]): start, end, and end with the ordinal suffix, of each day but the last.
     days (Sequence[date]): the moved days.
@@ -380,7 +382,7 @@ def _shift_days(w: DateWriter, heads: Sequence[tuple[int, int, int]], days: Sequ
 
 
 def _shift_month(w: DateWriter) -> Iterator[Edit]:
-    """Move a month with or without its year."""
+    """Yield the edits that shift a month, with or without a year."""
     if not w.month():
         yield from _shift_year(w)
         return
@@ -395,7 +397,7 @@ def _shift_month(w: DateWriter) -> Iterator[Edit]:
 
 
 def _shift_year(w: DateWriter) -> Iterator[Edit]:
-    """Move a year, or two: "2012/13"."""
+    """Yield the edits that shift a year or two years ("2012/13")."""
     year = w.year()
     moved = w.move.limit_age(year + w.move.shift.years, 1, w.move.shift.years)
     yield *w.fields["y"], w.write_year(moved)
@@ -404,7 +406,7 @@ def _shift_year(w: DateWriter) -> Iterator[Edit]:
 
 
 def _shift_season(w: DateWriter) -> Iterator[Edit]:
-    """Move a season or a quarter, with or without its year."""
+    """Yield the edits that shift a season or quarter, with or without a year."""
     quarters = w.index("S") + w.move.shift.quarters
     if "y" in w.fields:
         quarters = w.move.limit_age(quarters + 4 * w.year(), 4, w.move.shift.quarters)
@@ -413,7 +415,7 @@ def _shift_season(w: DateWriter) -> Iterator[Edit]:
 
 
 def _shift_decade(w: DateWriter) -> Iterator[Edit]:
-    """Move a decade: "1980s", "80s", "eighties"."""
+    """Yield the edit that shifts a decade: "1980s", "80s", "eighties"."""
     offset = w.move.shift.decades
     if "T" in w.fields:
         yield *w.fields["T"], w.write_name("T", (w.index("T") + offset - 2) % 8 + 2)
@@ -428,12 +430,12 @@ def _shift_decade(w: DateWriter) -> Iterator[Edit]:
 
 
 def _shift_weekday(w: DateWriter) -> Iterator[Edit]:
-    """Move a weekday, alone or before its date."""
+    """Yield the edit that shifts a weekday by the patient's offset in days."""
     yield *w.fields["W"], w.write_name("W", (w.index("W") + w.move.shift.days) % 7)
 
 
 def _shift_week(w: DateWriter) -> Iterator[Edit]:
-    """Move a week of the ISO calendar."""
+    """Yield the edits that shift a week of the ISO calendar, with or without a year."""
     year = w.year() if "y" in w.fields else w.move.today.isocalendar().year
     week, written = min(max(1, w.number("k")), 52), w.field_text("k")
     moved = (date.fromisocalendar(year, week, 1) + timedelta(days=w.move.shift.days)).isocalendar()
@@ -443,7 +445,7 @@ def _shift_week(w: DateWriter) -> Iterator[Edit]:
 
 
 def _shift_holiday(w: DateWriter) -> Iterator[Edit]:
-    """Replace a holiday by the other one that is nearest to its moved date."""
+    """Yield the edit that replaces a holiday by another one, the nearest to its shifted date."""
     calendar, name = w.move.calendar, " ".join(w.field_text("F").lower().split())
     own = calendar.holidays[name]
     moved = day_of(_LEAP, *own) + timedelta(days=w.move.shift.days)
@@ -459,7 +461,7 @@ def _shift_holiday(w: DateWriter) -> Iterator[Edit]:
 
 
 def _shift_alone(w: DateWriter) -> Iterator[Edit]:
-    """Move the day of an unnamed month, which is assumed to be that of the note."""
+    """Yield the edit that shifts a day without a month; the month is assumed to be that of the note."""
     day = day_of(w.move.today.year, w.move.today.month, max(1, w.number("d"))) + timedelta(days=w.move.shift.days)
     yield w.expression.start, w.expression.end, w.write(day, w.expression.start, w.expression.end)
 

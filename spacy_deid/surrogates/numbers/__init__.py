@@ -1,10 +1,11 @@
-"""Surrogates of numbers that identify a person: identifiers, telephone numbers, network and web addresses.
+"""Replace numbers that identify a person: identifiers, telephone numbers, network and web addresses.
 
-Letters stay letters and digits digits, check digits are valid, and separators, blanks, line breaks and case stay. A
-number has the same surrogate in all notes of a patient, however it is written.
+Letters are replaced by letters and digits by digits. Check digits are valid; separators, blanks, line ends and case
+are kept. A number has the same surrogate in all notes of a patient, however it is written.
 
-Telephone numbers, henkilötunnus, SSN and network addresses are drawn from reserved ranges, so that no surrogate is
-somebody else's number. An attacker can recognize such a surrogate, and with it the originals that were overlooked.
+Telephone numbers, henkilötunnus, SSN and network addresses are drawn from reserved ranges. No such surrogate belongs
+to a real person. A disadvantage is that surrogates can be recognized, so an attacker can tell which numbers in the
+note are originals that were overlooked.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,18 +30,24 @@ _OLDEST = 90
 
 
 class ParsedNumber(Protocol):
-    """A number of a mention.
+    """Interface of a number that was read from a mention: it proposes surrogates and writes one in its place.
 
-    identity (str): the number without its spelling; equal numbers have equal surrogates.
+    identity (str): the number in a normal form, independent of how it is written. Numbers with the same identity
+        get the same surrogate.
     """
 
     identity: str
 
     def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
-        """Yield surrogates, the preferred first, in a form that every mention of the number can write."""
+        """Yield possible surrogates, the preferred one first, which fit every mention of the number.
+
+        cipher (FormatPreservingCipher): the cipher of the patient, from which the surrogates are derived.
+        variant (int): variant of the mention; see `Mention`.
+        YIELDS (str): surrogates in the form that `write` expects.
+        """
 
     def write(self, value: str) -> str:
-        """Replace the number by a surrogate. RETURNS (str): the whole mention with the surrogate."""
+        """Return the text of the mention with the number replaced by the surrogate `value`."""
 
 
 def replace_ids(
@@ -50,17 +57,17 @@ def replace_ids(
     forbidden: Callable[[str], bool],
     rules: DateRules | None = None,
 ) -> list[str | None]:
-    """Replace the numbers of a note.
+    """Replace identifiers, telephone numbers, and network and web addresses in a note.
 
-    mentions (Sequence[Mention]): all mentions with a label of `LABELS`, in the order of the text. No two of their
-        numbers get the same surrogate.
-    key (IdentityKey): key of the patient.
-    lang (str): language code.
-    forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
-    rules (Optional[DateRules]): how dates of birth within identifiers move; None for the default rules.
-    RETURNS (list[Optional[str]]): for each mention a surrogate; None for words instead of a number, or if no surrogate
-        is free.
-    RAISES: ConfigError (D670) if the cipher's package is not installed.
+    mentions (Sequence[Mention]): all mentions with a label of `LABELS`, in the order of the text. Different
+        numbers get different surrogates.
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code of the note's language.
+    forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
+    rules (Optional[DateRules]): how dates of birth within identifiers are shifted; None for the default rules.
+    RETURNS (list[Optional[str]]): for each mention its surrogate; None if the mention is not a number, or no
+        unused surrogate was found.
+    RAISES: ConfigError (D670) if the package of the cipher is not installed.
     """
     rules = rules or DateRules()
     year = rules.reference.year if rules.reference else rules.year
@@ -89,7 +96,7 @@ def replace_ids(
 
 
 def _read(mention: Mention, lang: str, move: MoveDate) -> ParsedNumber | None:
-    """Read a mention by its label; an invalid address is read as an identifier."""
+    """Parse a mention according to its label. An invalid URL or network address is read as an identifier."""
     text, label = mention.text, mention.label
     found: ParsedNumber | None = None
     if label in ("PHONE", "FAX"):
@@ -102,5 +109,5 @@ def _read(mention: Mention, lang: str, move: MoveDate) -> ParsedNumber | None:
 
 
 def _bare(text: str) -> str:
-    """Return the folded letters and digits, so that all spellings of a number are equal."""
+    """Return the folded letters and digits of a number, which are the same for all its spellings."""
     return "".join(char for char in fold(text) if char.isalnum())

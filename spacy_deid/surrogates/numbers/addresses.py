@@ -1,11 +1,11 @@
-"""Surrogates of network and web addresses, from reserved ranges, so that they reach nobody.
+"""Replace network and web addresses by addresses from reserved ranges, which do not exist in any network.
 
 - IPv4: 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (RFC 5737). IPv6: 2001:db8::/32 (RFC 3849). MAC addresses:
-  00-00-5E-00-53-00 to 00-00-5E-00-53-FF (RFC 9542). Ports, prefix lengths and leading zeros stay, and the written
-  groups of an IPv6 address stay groups.
+  00-00-5E-00-53-00 to 00-00-5E-00-53-FF (RFC 9542). Ports and prefix lengths are kept. An IPv6 address keeps the
+  number and length of its groups.
 - Web addresses: example.org, example.com, example.net and .test (RFC 2606, RFC 6761). The scheme, "www.", the port and
-  the shape of the path stay: its steps, punctuation and file extensions. All words in it are replaced, digits become
-  digits. Two addresses of one host have the same surrogate host.
+  the structure of the path are kept: its segments, punctuation and file extensions. All words in it are replaced by
+  words and digits by digits. Addresses with the same host get the same surrogate host.
 - Domains of e-mail addresses: the endings of RFC 2606 and RFC 6761 (example, test, example.com, example.net,
   example.org), RFC 6762 (local), RFC 9476 (alt), IANA (example.edu), and the ICANN board's resolution of 2024-07-29
   (internal).
@@ -49,12 +49,12 @@ _WORDS = (
 
 
 def draw_domain(draw: Draw, labels: int) -> str:
-    """Draw a domain.
+    """Draw a domain that cannot exist on the internet, for the surrogate of an e-mail address.
 
     draw (Draw): the stream of random numbers.
-    labels (int): number of labels of the original, such as 3 for "mail.hospital.es". The new domain has as many, but
-        at least two and at most four.
-    RETURNS (str): a domain in lower case.
+    labels (int): number of parts between dots in the original, such as 3 for "mail.hospital.es". The new domain
+        has as many parts, but at least two and at most four.
+    RETURNS (str): the domain, in lower case.
     """
     labels = min(max(labels, 2), _MOST_LABELS)
     end = draw.choice(_ENDS)
@@ -62,10 +62,10 @@ def draw_domain(draw: Draw, labels: int) -> str:
 
 
 def read_address(text: str) -> "Address | None":
-    """Find an IP or MAC address.
+    """Find an IP or MAC address in a mention.
 
-    text (str): the mention; a port or a prefix length behind the address stays.
-    RETURNS (Optional[Address]): the address, None if there is none.
+    text (str): the mention. Text around the address, such as a port or a prefix length, is kept by `Address.write`.
+    RETURNS (Optional[Address]): the first address found; None if there is none.
     """
     for kind, pattern in (("mac", _MAC), ("mac", _MAC_DOTS), ("v4", _V4), ("v6", _V6)):
         if match := pattern.search(text):
@@ -77,12 +77,12 @@ def read_address(text: str) -> "Address | None":
 
 
 def _bare(text: str) -> str:
-    """Remove leading zeros, which `ipaddress` refuses in IPv4."""
+    """Remove leading zeros from the parts of an IPv4 address, because `ipaddress` does not accept them."""
     return re.sub(r"(?<![\dA-Fa-f:.])0+(?=\d)|(?<=\.)0+(?=\d)", "", text) if "." in text else text
 
 
 class Address:
-    """An IP or MAC address.
+    """An IP or MAC address in a mention, which can be replaced by one from a reserved range; see `ParsedNumber`.
 
     text (str): the mention.
     span (tuple[int, int]): position of the address in it.
@@ -102,7 +102,7 @@ class Address:
         return f"Address({self._kind})"
 
     def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
-        """Yield surrogates, the preferred first; for IPv6 more hexadecimal digits than `write` needs."""
+        """Yield random surrogates: IPv4 or MAC addresses; for IPv6, the digits from which `write` makes one."""
         for attempt in range(_TRIES):
             draw = cipher.draw(self._kind, self.identity, str(variant), str(attempt))
             if self._kind == "v4":
@@ -113,7 +113,7 @@ class Address:
                 yield "".join([draw.choice(_HEX[1:]), *(draw.choice(_HEX) for _ in range(23))])
 
     def write(self, value: str) -> str:
-        """Write a surrogate in the place of the original."""
+        """Return the mention with the address replaced by a surrogate, in the format of the original."""
         start, end = self._span
         old = self._text[start:end]
         if self._kind == "mac":
@@ -125,7 +125,7 @@ class Address:
 
 
 def _write_v6(old: str, digits: str) -> str:
-    """Write an address of the documentation prefix with as many groups as another one, and with its "::"."""
+    """Write an IPv6 address of the documentation range with the groups and the "::" of another address."""
     head, gap, tail = old.partition("::")
     groups = [len(group) for group in f"{head}:{tail}".split(":") if group]
     widths = groups[2:] if len(groups) > 2 else [4]
@@ -143,17 +143,17 @@ def _write_v6(old: str, digits: str) -> str:
 
 
 def read_web_address(text: str) -> "WebAddress | None":
-    """Read a web address.
+    """Parse a web address into scheme, host, port and path.
 
     text (str): the mention.
-    RETURNS (Optional[WebAddress]): the address, None if the text is none.
+    RETURNS (Optional[WebAddress]): the address; None if the text is not a web address.
     """
     match = _URL.fullmatch(text)
     return WebAddress(match) if match and "." in match["host"] else None
 
 
 class WebAddress:
-    """A web address.
+    """A web address, with methods to replace its host and path; see `ParsedNumber`.
 
     match (re.Match[str]): its parts.
     """
@@ -166,7 +166,7 @@ class WebAddress:
         return "WebAddress(…)"
 
     def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
-        """Yield surrogates, the preferred first: host, port and path."""
+        """Yield random surrogates: host, port and path, without the scheme and "www." of the original."""
         host, rest = self._match["host"].casefold(), self._match["rest"].rstrip("/")
         ending = re.search(r"\.([A-Za-z0-9]{2,4})(?=$|[?#])", rest)
         kept = ending.start(1) if ending and ending[1].casefold() in _FILES else -1
@@ -182,14 +182,14 @@ class WebAddress:
             yield new_host + self._match["port"] + "".join([*pieces, rest[last:]])
 
     def write(self, value: str) -> str:
-        """Write a surrogate in the place of the original."""
+        """Return the mention with a surrogate and with the scheme, "www." and final slash of the original."""
         slash = self._match["rest"][len(self._match["rest"].rstrip("/")) :]
         shout = self._match["host"].isupper() and self._match["rest"].upper() == self._match["rest"]
         return self._match["scheme"] + self._match["www"] + (value.upper() if shout else value) + slash
 
 
 def _redraw_piece(piece: str, draw: Draw) -> str:
-    """Draw a word for a word and digits for digits; a percent-encoded character becomes a blank."""
+    """Replace a piece of a path: a word by a random word, digits by digits, a percent-encoded character by "%20"."""
     if piece[0] == "%":
         return "%20"
     if piece.isdecimal():

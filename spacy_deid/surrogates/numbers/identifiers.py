@@ -1,8 +1,9 @@
-"""Surrogates of identifiers: read from a mention, permuted within their kind, and written in its place.
+"""Replace identifiers by others of the same kind and format, such as a national number by a valid national number.
 
-The code of an identifier is its letters and digits, in capitals and without accents, separators and words around it,
-so that all spellings of an identifier have the same code. A new code is written with the separators, the case and the
-script of digits of the text that it replaces. The kinds are in `spacy_deid.lang.identifiers` and in the languages.
+The code of an identifier consists of its letters and digits in capitals, without accents and separators. All spellings
+of an identifier have the same code. The code is permuted with the key of the patient among all codes of its kind. The
+new code is written with the separators, case and script of digits of the original. The kinds of identifiers are in
+`spacy_deid.lang.identifiers` and in the languages.
 """
 
 import re
@@ -30,13 +31,12 @@ _WORD = re.compile(r"(?<!\S)[^\W\d_]{2,}(?=[\s.,:;]|$)")
 
 
 class Layout:
-    """The positions of an identifier that hold its code.
+    """Locates the letters and digits of an identifier in a mention, and writes other ones in the same positions.
 
     text (str): the mention.
-    spans (tuple[int, int]): parts of the mention that may hold the code; without any, all of it.
-
-    code (str): letters A to Z and digits 0 to 9.
-    positions (list[int]): position of each character of the code in the text.
+    spans (tuple[int, int]): parts of the mention that can contain the code; the whole mention if none is given.
+    code (str): the letters and digits found, as A to Z and 0 to 9.
+    positions (list[int]): offset in the text of each character of the code.
     """
 
     __slots__ = ("code", "positions", "text")
@@ -61,13 +61,13 @@ class Layout:
 
     @property
     def has_words(self) -> bool:
-        """Whether the text has words that are neither codes nor names of numbers."""
+        """Whether the text contains words that are neither part of a code nor names of numbers such as "MRN"."""
         inside = set(self.positions)
         words = (m for m in _WORD.finditer(self.text) if m.start() in inside)
         return any(m[0].islower() or (len(m[0]) > 3 and not m[0].isupper()) for m in words)
 
     def write(self, code: str) -> str:
-        """Write a code of the same length in the place of the original.
+        """Replace the code in the text by another one of the same length, in the case of the original.
 
         code (str): letters A to Z and digits 0 to 9.
         RETURNS (str): the text with the new code.
@@ -87,7 +87,9 @@ class Layout:
 
 @cache
 def _words_of_numbers() -> tuple[frozenset[str], re.Pattern[str]]:
-    """Return the names of numbers and the conjunctions of all languages."""
+    """Return words that are kept, in all languages: names of numbers, and a pattern of conjunctions between two
+    numbers.
+    """
     conventions = [language.identifiers for language in all_languages()]
     conjunctions = "|".join(word for each in conventions for word in each.conjunctions)
     return frozenset().union(*(each.words for each in conventions)), re.compile(
@@ -96,7 +98,9 @@ def _words_of_numbers() -> tuple[frozenset[str], re.Pattern[str]]:
 
 
 def _plain(char: str) -> str:
-    """Return a character of a code; a letter outside A to Z without an accent is mapped to one of them."""
+    """Convert a letter or digit of any script to A to Z or 0 to 9; accents are removed, other letters mapped to A
+    to Z.
+    """
     if char.isdecimal():
         return str(int(char))
     base = unicodedata.normalize("NFKD", char)[0].upper()[0]
@@ -104,11 +108,11 @@ def _plain(char: str) -> str:
 
 
 def move_birth(days: int, latest: int) -> MoveDate:
-    """Return the function that moves the dates of birth within identifiers.
+    """Create a function that shifts the dates of birth that are encoded in identifiers.
 
-    days (int): offset of the patient.
-    latest (int): latest year of birth that shows an age over 89; earlier dates are moved to this year. 0: unknown.
-    RETURNS (MoveDate): moves a date, within the years 1800 to 2099 that identifiers can have.
+    days (int): offset of the patient's dates in days.
+    latest (int): dates of birth before this year would reveal an age over 89, so they are moved to it; 0 if unknown.
+    RETURNS (MoveDate): a function that returns the shifted date, with a year between 1800 and 2099.
     """
 
     def move(born: date) -> date:
@@ -120,10 +124,10 @@ def move_birth(days: int, latest: int) -> MoveDate:
 
 
 def plain_parts(code: str) -> Parts:
-    """Return the parts of a code of no known kind: letters for letters, digits for digits.
+    """Return the characters that can replace each character of a code of unknown kind: letters or digits.
 
-    Leading zeros stay, and the first digit behind them is not 0, so that serial numbers keep their length. Three
-    consonants or more in a row stay consonants, so that no surrogate can be read as a word.
+    Leading zeros are kept, and the first digit after them is never 0, so that serial numbers keep their length. Three
+    or more consonants in a row are replaced by consonants, so that the surrogate cannot be read as a word.
 
     code (str): letters and digits.
     RETURNS (Parts): possible values of each character.
@@ -141,7 +145,7 @@ def plain_parts(code: str) -> Parts:
 
 @cache
 def identifier_kinds(lang: str) -> Sequence[IdentifierKind]:
-    """Return the kinds of identifiers of notes in a language, in the order in which they are tried.
+    """Return the kinds of identifiers that can occur in notes of a language, in the order in which they are tried.
 
     lang (str): language code.
     RETURNS (Sequence[IdentifierKind]): kinds of the language, those recognized in every language, international ones.
@@ -151,13 +155,14 @@ def identifier_kinds(lang: str) -> Sequence[IdentifierKind]:
 
 
 def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identifier | BirthIdentifier | None":
-    """Read an identifier.
+    """Find the code of an identifier in a mention, and determine its kind.
 
     text (str): the mention.
     label (str): canonical label.
-    lang (str): language code.
-    move (MoveDate): moves dates of birth within identifiers.
-    RETURNS (Optional[Union[Identifier, BirthIdentifier]]): None for words, because other letters would be no words.
+    lang (str): ISO 639-1 code of the note's language.
+    move (MoveDate): a function that shifts dates of birth within identifiers; see `move_birth`.
+    RETURNS (Optional[Union[Identifier, BirthIdentifier]]): the identifier; None if the mention has no digits or
+        contains words, for which no surrogate can be made.
     """
     conventions = get_language(lang).identifiers
     if found := conventions.find_birth_number(text):
@@ -173,7 +178,7 @@ def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identi
 
 
 class BirthIdentifier:
-    """A national number that contains the date of birth, which moves as all dates do.
+    """A national number with an encoded date of birth, which is shifted like all dates; see `ParsedNumber`.
 
     text (str): the mention.
     number (BirthNumber): the number in it.
@@ -188,20 +193,20 @@ class BirthIdentifier:
         return f"BirthIdentifier({self._number.name})"
 
     def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
-        """Yield surrogates: the possible serial numbers in a keyed order."""
+        """Yield numbers with the shifted date of birth and each possible serial number, shuffled with the key."""
         number, born = self._number, self._move(self._number.born)
         for serial in cipher.draw(number.name, self.identity, str(variant)).shuffled(number.serials):
             yield number.compose(born, serial)
 
     def write(self, value: str) -> str:
-        """Write a surrogate in the place of the original, in its case."""
+        """Return the mention with the number replaced by a surrogate, in the case of the original."""
         start, end = self._number.start, self._number.end
         old = self._text[start:end]
         return self._text[:start] + (value.lower() if old != old.upper() else value) + self._text[end:]
 
 
 class Identifier:
-    """An identifier and its kind.
+    """An identifier of a known kind, with methods to replace its code; see `ParsedNumber`.
 
     layout (Layout): positions of its code.
     kind (IdentifierKind): kind of its code.
@@ -215,11 +220,11 @@ class Identifier:
         return f"Identifier({self._kind.name})"
 
     def write(self, value: str) -> str:
-        """Write a code in the place of the original."""
+        """Return the mention with the code replaced by a surrogate."""
         return self._layout.write(value)
 
     def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
-        """Yield surrogates, the preferred first.
+        """Yield possible new codes of the same kind, the preferred one first.
 
         cipher (FormatPreservingCipher): cipher of the patient.
         variant (int): variant of the surrogate.
@@ -244,13 +249,13 @@ class Identifier:
                     break
 
     def _finish(self, code: str) -> str | None:
-        """Put check digits into a code; None if it is never issued or its letters may be read as a word."""
+        """Compute the check digits of a code. None if it is never issued, or its letters could be read as a word."""
         finished = self._kind.finish(code)
         return None if finished is None or any(map(_RUDE.search, _RUN.findall(finished))) else finished
 
 
 def encode(code: str, parts: Parts) -> tuple[int, int]:
-    """Return the position of a code among all codes of its kind.
+    """Convert a code to a number: its position in an enumeration of all codes of its kind.
 
     code (str): letters and digits.
     parts (Parts): possible values of each part of the code.
@@ -268,7 +273,7 @@ def encode(code: str, parts: Parts) -> tuple[int, int]:
 
 
 def decode(number: int, parts: Parts) -> str:
-    """Return the code at a position: the inverse of `encode`."""
+    """Convert a position in the enumeration of all codes back to the code: the inverse of `encode`."""
     out = []
     for options in reversed(parts):
         number, i = divmod(number, len(options)) if len(options) > 1 else (number, 0)

@@ -1,8 +1,8 @@
-"""Surrogates of telephone numbers, from ranges that no subscriber has.
+"""Replace telephone numbers by numbers from ranges that are not assigned to anybody.
 
-The ranges are those of the numbering plans of all languages (`spacy_deid.lang.phones`). A number of another country
-has keyed digits behind its country code, which may be somebody's number. The area code is replaced too, because it
-identifies a region smaller than a state. Trunk prefix, country code, extension and blanks stay in their places.
+The ranges come from the numbering plans of all languages (`spacy_deid.lang.phones`). For a country without a plan,
+the digits after the country code are random, so the surrogate can be a real number. The area code is replaced too,
+because it identifies a region smaller than a state. The format is kept: trunk prefix, country code, extension, blanks.
 """
 
 import re
@@ -23,30 +23,30 @@ _TRIES = 200
 
 @cache
 def _plans() -> Mapping[str, NumberingPlan]:
-    """Map country codes to the numbering plans of all languages."""
+    """Return a dict of country code → numbering plan, for all languages."""
     return {code: plan for language in all_languages() for code, plan in language.phones.plans.items()}
 
 
 @cache
 def _extension() -> re.Pattern[str]:
-    """Return the pattern of an extension at the end of a number, with the words of all languages."""
+    """Return a regular expression for an extension at the end of a number, with the words of all languages."""
     words = "|".join(word for language in all_languages() for word in language.phones.extension_words)
     return re.compile(rf"(?i)(?:\b(?:{words})|#)[\s.:]*([\d-]{{1,7}})\s*$")
 
 
 def read_phone(text: str, lang: str) -> "Phone | None":
-    """Read a telephone number.
+    """Parse a telephone number into country code, national number and extension.
 
     text (str): the mention.
-    lang (str): language code, which decides on the country of a number without a country code.
-    RETURNS (Optional[Phone]): the number, None for a text with letters.
+    lang (str): ISO 639-1 code, which determines the country of a number without a country code.
+    RETURNS (Optional[Phone]): the number; None if the text contains other letters than the word for an extension.
     """
     extension = _extension().search(text)
     end = extension.start() if extension else len(text)
     tail = [extension.span(1)] if extension else []
     match = _COUNTRY.match(text)
     digits = [i for i in range(match.end() if match else 0, end) if text[i].isdecimal()]
-    country, start = None, 0  # the country code, and the position behind it
+    country, start = None, 0  # the country code, and the offset after it
     if not match or len(digits) < 7:
         country = get_language(lang).phones.home_country("".join(text[i] for i in digits))
     else:
@@ -71,13 +71,14 @@ def read_phone(text: str, lang: str) -> "Phone | None":
 
 
 class Phone:
-    """A telephone number.
+    """A telephone number in a mention, with methods to replace it; see `ParsedNumber`.
 
-    layout (Layout): positions of the digits that are replaced, those of an extension last.
-    country (str): country code, "" if no plan is known.
-    number (str): national number with its trunk prefix.
-    unassigned (Optional[NumberRange]): range of the surrogates; None for keyed digits.
-    unwritten (int): length of a trunk prefix that is not written, behind a country code.
+    layout (Layout): positions of the digits to replace, those of an extension last.
+    country (str): country code; "" if there is no numbering plan for it.
+    number (str): the national number, including its trunk prefix.
+    unassigned (Optional[NumberRange]): the range of unassigned numbers for surrogates; None to draw all digits at
+        random.
+    unwritten (int): length of a trunk prefix that `number` has but the mention does not, as after a country code.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Phone:
         return "Phone(…)"
 
     def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
-        """Yield surrogates, the preferred first: national number with trunk prefix, then digits of the extension."""
+        """Yield random surrogates: national number with trunk prefix, followed by the digits of the extension."""
         for attempt in range(_TRIES):
             draw = cipher.draw("phone", self._national, str(variant), str(attempt))
             if self._range:
@@ -104,10 +105,10 @@ class Phone:
             yield number[: len(self._number)] + _draw_digits(inside, len(self._extension))
 
     def write(self, value: str) -> str:
-        """Write a surrogate in the place of the original."""
+        """Return the mention with its digits replaced by those of a surrogate."""
         return self._layout.write(value[self._unwritten :])
 
 
 def _draw_digits(draw: Draw, digits: int) -> str:
-    """Draw a number of so many digits, with leading zeros."""
+    """Draw a string of the given number of random digits; "" for none."""
     return f"{draw.below(10**digits):0{digits}}" if digits > 0 else ""

@@ -42,7 +42,7 @@ def replace_persons(
     facts: Mapping[str, str] = MappingProxyType({}),
     suggest: Suggest = nothing,
 ) -> list[str | None]:
-    """Replace the names, user names and e-mail addresses in a note.
+    """Replace the names, user names and e-mail addresses in a note, with one surrogate per given name and surname.
 
     mentions (Sequence[Mention]): names, user names and e-mail addresses, in the order of the text.
     key (IdentityKey): the key of the patient, from which all surrogates are drawn.

@@ -90,7 +90,7 @@ def read_address(mention: Mention, persons: Sequence[Person], names: NameLists) 
 
 
 def write_address(mention: Mention, address: Address, assignment: NameAssignment) -> str | None:
-    """Write the surrogate of a user name or an e-mail address.
+    """Write a user name or an e-mail address with the surrogates of the names that it contains.
 
     mention (Mention): a user name or an e-mail address.
     address (Address): the names in it, from `read_address`.
@@ -119,7 +119,7 @@ def write_address(mention: Mention, address: Address, assignment: NameAssignment
 
 
 def replace_digits(text: str, key: IdentityKey, variant: int) -> str:
-    """Draw another number with as many digits.
+    """Draw random digits with the patient's key to replace the digits of an address.
 
     text (str): the original digits.
     key (IdentityKey): the key of the patient.

@@ -33,7 +33,7 @@ _LISTED = 20  # nats by which a listed nominative is preferred to an unlisted on
 
 @dataclass(slots=True)
 class Person:
-    """A person of a note.
+    """A person who is mentioned in a note, with all parts of the name that the mentions contain.
 
     parts (dict[tuple[str, str], None]): kind ("given" or "surname") and lemma of each part of the name, given
         names first. The values are not used.

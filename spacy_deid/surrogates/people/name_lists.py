@@ -188,9 +188,7 @@ class NameLists:
         return self._pools[whole]
 
     def letters(self, name_type: str) -> tuple[list[str], list[int]]:
-        """Return the initials of the names of a type, and the running sums of their bearers, to draw an initial
-        with.
-        """
+        """Return the first letters of the names of a type, and the running sums of the bearers of each letter."""
         if name_type not in self._alphabets:
             counted: Counter[str] = Counter()
             for name, bearers in self.counts[name_type].items():
@@ -200,9 +198,7 @@ class NameLists:
         return self._alphabets[name_type]
 
     def sex_of_ending(self, folded: str) -> str:
-        """Guess the sex of an unlisted given name from listed names with the same ending; "" if they are too few or
-        differ.
-        """
+        """Guess the sex of an unlisted given name from listed names with the same ending; "" if unclear."""
         for length in range(min(_LONGEST_ENDING, len(folded)), 1, -1):
             female, male = (self._endings_by_sex[sex][folded[-length:]] for sex in NAME_TYPES[:2])
             if female + male >= _LEAST_ALIKE and max(female, male) >= _CLEAR_MAJORITY * (female + male):
@@ -244,9 +240,7 @@ class NameLists:
         return {sex: Counter(name[-n:] for name in self.counts[sex] for n in lengths) for sex in NAME_TYPES[:2]}
 
     def _listed_as(self, name_type: str, folded: str, times: int = _OTHER_SEX) -> str:
-        """Return the type that a given name mostly has: "female" for María, although men can have it as a second
-        name.
-        """
+        """Return the type that most bearers of a name have: "female" for María, a second name of some men too."""
         other = {"female": "male", "male": "female"}.get(name_type, name_type)
         mostly_other = self.counts[other].get(folded, 0) > times * self.counts[name_type].get(folded, 0)
         return other if mostly_other else name_type
@@ -286,9 +280,7 @@ class NameLists:
 
 @lru_cache
 def _particle_groups() -> Mapping[str, str]:
-    """Map each particle to the first one of its group, such as those of Italian surnames, for all languages
-    together.
-    """
+    """Map each particle to the first one of its group, such as that of Italian particles, in all languages."""
     groups = map(str.split, shared_words("people.toml", "particles", "groups"))
     return {particle: group[0] for group in groups for particle in group}
 

@@ -1,16 +1,19 @@
-"""Surrogates of places, institutions, professions, and words that describe a person.
+"""Replace places, institutions, professions, and words that describe a person.
 
-`replace_places` changes what identifies a place and keeps what a reader needs:
+`replace_places` replaces what identifies a place or a person and keeps what a reader needs. By label:
 
-- CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER: a region becomes another one of its kind, its towns and postal codes
-  (ZIP) become those of the other region, with about as many inhabitants (`geography`). The country of the towns stays
-  where the lists say so: Spain in Spanish notes.
-- STREET, ROOM, ZIP: names and numbers are drawn; the kind of street and the punctuation stay (`addresses`).
-- HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`).
-- PROFESSION, OTHER: another profession of the sector, another nationality; stages of life stay (`descriptions`).
+- CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER: a region becomes another one of its kind. Its towns and postal codes
+  (ZIP) become those of the other region, a town one of about as many inhabitants (`geography`). The home country stays
+  if the language's lists say so: Spain in Spanish notes.
+- STREET, ROOM, ZIP: names and numbers are drawn; the kind of street and the punctuation are kept (`addresses`).
+- HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the name and the town are replaced; the words for the kind of
+  institution are kept (`institutions`).
+- PROFESSION, OTHER: a profession becomes another one of its sector, a nationality another one. Stages of life and
+  kinship words are kept (`descriptions`).
 
-Equal values have equal surrogates in all notes of a patient, different values of a note different ones. A surrogate is
-never a value of the note. Grammar comes from the language (`spacy_deid.lang.places`).
+The same value has the same surrogate in all notes of a patient, unless that is already in use in the note. Two values
+of a note never share one, and a surrogate is never a value of the note. The rules of grammar are in
+`spacy_deid.lang.places`.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,14 +54,15 @@ def replace_places(
     forbidden: Callable[[str], bool],
     suggest: Suggest = nothing,
 ) -> list[str | None]:
-    """Replace the places, institutions, professions and descriptions of a note.
+    """Replace the places, institutions, professions and descriptions in a note.
 
     mentions (Sequence[Mention]): all mentions with a label of `LABELS`, in the order of the text.
-    key (IdentityKey): key of the patient.
-    lang (str): language code.
-    forbidden (Callable[[str], bool]): whether a value must not be a surrogate.
-    suggest (Suggest): suggests towns, which are preferred.
-    RETURNS (list[Optional[str]]): for each mention a surrogate in its style, None where there is none.
+    key (IdentityKey): the key of the patient, from which all surrogates are drawn.
+    lang (str): ISO 639-1 code of the note's language.
+    forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
+    suggest (Suggest): a function that proposes a town, which is used if it is allowed.
+    RETURNS (list[Optional[str]]): the surrogate of each mention, with its capitals and line breaks; None if there is
+        none.
     """
     state = NoteState(key, lang, forbidden, (mention.text for mention in mentions))
     geography = Geography(state, suggest)
@@ -78,7 +82,7 @@ def replace_places(
 
 
 def _replace(mention: Mention, geography: Geography) -> str | None:
-    """Replace one mention by its label, with the line breaks of the original; None for an unchanged one."""
+    """Replace a mention with the function for its label; None if there is no surrogate, or it equals the original."""
     label, made = mention.label, None
     if label in _PLACES or (label == "ZIP" and geography.provinces):
         made = replace_mixed(mention, geography) if is_mixed(mention, geography) else geography.replace(mention)
@@ -107,11 +111,11 @@ def _replace(mention: Mention, geography: Geography) -> str | None:
 
 
 def find_towns(mentions: Sequence[Mention], key: IdentityKey, lang: str) -> dict[str, NameOccurrence]:
-    """Find the known towns of a note.
+    """Find where the listed towns of a note occur, so that a language model can propose towns that fit the context.
 
     mentions (Sequence[Mention]): mentions of places, in the order of the text.
-    key (IdentityKey): key of the patient.
-    lang (str): language code.
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code of the note's language.
     RETURNS (dict[str, NameOccurrence]): folded nominative of a town → its first occurrence.
     """
     geography = Geography(NoteState(key, lang, lambda value: False, ()))
@@ -127,5 +131,5 @@ def find_towns(mentions: Sequence[Mention], key: IdentityKey, lang: str) -> dict
 
 
 def _write_town(name: str, lang: str, like: str, case: str) -> str:
-    """Write a town in the capitals and the case of another one."""
+    """Write a town, given in the nominative, in the grammatical case `case` and with the capitals of `like`."""
     return match_style(inflect_like(name, lang, case), like)

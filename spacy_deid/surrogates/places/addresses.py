@@ -1,8 +1,8 @@
-"""Surrogates of streets, rooms and wards, postal codes, and of mentions that hold several parts of an address.
+"""Replace streets, rooms, wards, postal codes, and mentions that contain several parts of an address.
 
-A postal code becomes one of the region or town that replaces its own, as far as the language knows the system
-(`spacy_deid.lang.places.PostalCodes`); elsewhere digits become digits and letters letters. Spanish codes go with the
-provinces (`Geography.replace`).
+A postal code becomes one of the region or town that replaces its own, if the language defines how codes are assigned
+(`spacy_deid.lang.places.PostalCodes`). Otherwise its digits and letters are replaced at random. Spanish codes are
+replaced together with the provinces (`Geography.replace`).
 """
 
 import re
@@ -22,7 +22,7 @@ from .institutions import institution_words, is_institution, replace_acronym, re
 _SHORT = 4  # letters of a code beside a number, such as NW4
 _LONGEST_CODE = 7  # letters of a room's name that is replaced like an acronym
 _TRIES = 200
-_NEAR = 40  # characters behind a postal code in which its town is searched
+_NEAR = 40  # characters after a postal code in which its town is searched
 _WORD = re.compile(r"[^\W\d_][\w-]*")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _ZIP = r"\d{5}(?:-\d{4})?\b"
@@ -30,7 +30,7 @@ _GAPS = re.compile(rf"(\s*[,;()\n]+\s*|\s+-\s+|\s+(?={_ZIP})|(?<=\d{{5}})\s+|\s+
 
 
 def replace_street(mention: Mention, geography: Geography) -> str | None:
-    """Replace a street address in the style of the mention; None if the language has no streets."""
+    """Replace a street address by a drawn one in the same format. None if the language has no rules for streets."""
     before, core, after = split_marks(mention.text)
     draw_street = get_language(geography.lang).places.street
     if not core or draw_street is None:
@@ -41,10 +41,10 @@ def replace_street(mention: Mention, geography: Geography) -> str | None:
 
 
 def replace_room(mention: Mention, geography: Geography) -> str | None:
-    """Replace the number of a room or bed.
+    """Replace the number or code of a room or bed.
 
-    RETURNS (Optional[str]): as many digits as before; another acronym for a short name; None for words, and for words
-        beside a number in a language that lists no words for institutions.
+    RETURNS (Optional[str]): the room with other digits, or another acronym for a short name. None for a longer
+        name, and for a name with a number if the language has no list of words for institutions.
     """
     before, core, after = split_marks(mention.text)
     letters = sum(c.isalpha() for c in core)
@@ -60,10 +60,13 @@ def replace_room(mention: Mention, geography: Geography) -> str | None:
 
 
 def replace_department(mention: Mention, geography: Geography) -> str | None:
-    """Replace the numbers, single letters and names of a numbered ward; any other ward like an institution.
+    """Replace the name of a hospital department or ward.
 
-    RETURNS (Optional[str]): surrogate in the style of the mention; None if there is none, or if the language has no
-        list that tells the words for wards from names.
+    In a numbered ward, the numbers, single letters and names are replaced. Any other department is replaced as an
+    institution is.
+
+    RETURNS (Optional[str]): the surrogate, with the capitals of the mention; None if there is none, or if the
+        language has no list of words for wards, without which names cannot be recognized.
     """
     before, core, after = split_marks(mention.text)
     if not any(c.isdigit() for c in core):
@@ -87,7 +90,7 @@ def replace_department(mention: Mention, geography: Geography) -> str | None:
 
 
 def replace_postal_code(mention: Mention, geography: Geography) -> str | None:
-    """Replace a postal code in the style of the mention; None for words."""
+    """Replace a postal code and keep its format. None if the mention contains words, or if no code is free."""
     layout, state = Layout(mention.text), geography.state
     if layout.has_words or not any(char.isdecimal() for char in layout.code):
         return None
@@ -98,7 +101,9 @@ def replace_postal_code(mention: Mention, geography: Geography) -> str | None:
 
 
 def _find_areas(code: str, mention: Mention, geography: Geography) -> Sequence[str]:
-    """Return the first digits that a code may get, of the region or town that replaces its own; () if unknown."""
+    """Return the possible first digits of the new code: those of the region or town that replaces its own; () if
+    unknown.
+    """
     postal = get_language(geography.lang).postal_codes
     if not postal.has_area(code):
         return ()
@@ -119,7 +124,9 @@ def _find_areas(code: str, mention: Mention, geography: Geography) -> Sequence[s
 
 
 def _find_town(code: str, mention: Mention, geography: Geography, towns: Mapping[str, Sequence[str]]) -> Place | None:
-    """Return the first town behind a code ("02100 Espoo"), else one that has the code, or a code of the same area."""
+    """Return the town that a postal code belongs to: the first one after it ("02100 Espoo"), else one with such a
+    code.
+    """
     for word in _WORD.findall(mention.after[:_NEAR].partition("\n")[0]):
         found = geography.find(word)
         if found and found[0].kind == "city":
@@ -133,7 +140,7 @@ def _find_town(code: str, mention: Mention, geography: Geography, towns: Mapping
 
 @cache
 def _areas_by_place(lang: str) -> Mapping[str, Sequence[str]]:
-    """Map towns and regions to the first digits of their postal codes, sorted."""
+    """Return a dict: town or region → the first digits of its postal codes, sorted."""
     areas: dict[str, dict[str, None]] = defaultdict(dict)
     gazetteer, postal = load_gazetteer(lang), get_language(lang).postal_codes
     for town, codes in postal.towns().items():
@@ -146,11 +153,11 @@ def _areas_by_place(lang: str) -> Mapping[str, Sequence[str]]:
 
 
 def _draw_codes(code: str, areas: Sequence[str], geography: Geography, variant: str) -> Iterator[str]:
-    """Yield codes that can replace a code. All codes of one area get the same area."""
+    """Yield codes that can replace a postal code. Codes of the same area are replaced by codes of the same area."""
     postal, cipher = get_language(geography.lang).postal_codes, geography.state.cipher
 
     def exchange(area: str, all_areas: Sequence[str]) -> str:
-        """Replace an area by the next one in a keyed order of all areas, so that no two become the same."""
+        """Replace an area by the next one in an order drawn with the key, so that no two areas become the same."""
         if area not in all_areas:
             return cipher.draw("areas", area, variant).choice(all_areas)
         order = cipher.draw("areas", str(len(all_areas)), variant).shuffled(all_areas)
@@ -167,16 +174,16 @@ def _draw_codes(code: str, areas: Sequence[str], geography: Geography, variant: 
 
 
 def is_mixed(mention: Mention, geography: Geography) -> bool:
-    """Whether a mention of a place holds words and numbers, or names an institution."""
+    """Whether a mention of a place contains words and numbers, or is the name of an institution."""
     if any(char.isdecimal() for char in mention.text):
         return mention.label != "COUNTRY" and _LETTERS.search(mention.text) is not None
     return is_institution(mention.text, geography.lang) and geography.find(mention.text.strip()) is None
 
 
 def replace_mixed(mention: Mention, geography: Geography) -> str | None:
-    """Replace a mention such as "12 Oak St., Fresno, CA 93701" part by part.
+    """Replace a mention that contains several parts of an address, such as "12 Oak St., Fresno, CA 93701".
 
-    RETURNS (Optional[str]): surrogate in the style of the mention; None if a part has none, because it must not stay.
+    RETURNS (Optional[str]): the mention with all parts replaced; None if a part has no surrogate.
     """
     if not any(char.isdecimal() for char in mention.text):
         return replace_institution(mention, geography)

@@ -1,9 +1,9 @@
-"""Surrogates of words that describe a person: professions (PROFESSION), the sex (SEX), nationalities, others (OTHER).
+"""Replace words that describe a person: professions (PROFESSION), the sex (SEX), nationalities and others (OTHER).
 
 A profession becomes another one of its sector, in the grammatical form of the original. A nationality becomes that of
-the country that replaces its own, in the same gender and number. Stages of life and words of kinship stay, because
-they show neither an age over 89 nor a name. Other descriptions (descent, civil status, looks) have no surrogate,
-because any other word would be another fact.
+the country that replaces its own, in the same gender and number. Stages of life and kinship words are kept, because
+they reveal neither an age over 89 nor a name. Other descriptions (descent, civil status, looks) have no surrogate,
+because any other word would state something false.
 
 Words for the sex become words that fit both sexes, such as "paciente" for "varón". Another word for the same sex would
 reveal it, one for the other sex would be wrong, and a tag would disturb the text. The sentence remains grammatical:
@@ -29,7 +29,7 @@ from .gazetteer import ABROAD
 from .state import NoteState
 
 RegionMap = Callable[[str, int], str | None]
-"""(region or country key, variant) → the region or country that replaces it, None if there is none."""
+"""A function (key of a region or country, variant) → the key of the region or country that replaces it, or None."""
 
 _LETTER = "x"
 _BEFORE = re.compile(r"([^\W\d_]+)[ \t]*([:=.,;()\[\]*-]*)[ \t]*\Z")
@@ -37,7 +37,7 @@ _AFTER = re.compile(r" ([^\W\d_]+)")
 
 
 class _Form(NamedTuple):
-    """A form of an adjective of nationality.
+    """Identifies a form of an adjective of nationality: its country, gender and number.
 
     code (str): country code.
     gender (int): 0 for the masculine, 1 for the feminine.
@@ -50,12 +50,13 @@ class _Form(NamedTuple):
 
 
 def replace_description(mention: Mention, state: NoteState, region: RegionMap) -> str | None:
-    """Replace a description.
+    """Replace a mention with the label OTHER, such as a nationality or a stage of life.
 
-    mention (Mention): mention with the label OTHER.
-    state (NoteState): state of the note's surrogates.
-    region (RegionMap): the countries that replace others.
-    RETURNS (Optional[str]): the text itself if it stays, None if there is no surrogate.
+    mention (Mention): the mention.
+    state (NoteState): draws the surrogates of the note.
+    region (RegionMap): determines by which country another one is replaced.
+    RETURNS (Optional[str]): the surrogate; the text itself for a stage of life, which is kept; None if there is no
+        surrogate.
     """
     before, core, after = split_marks(mention.text)
     stay = str(place_words(state.lang).get("characteristics", "")).split()
@@ -66,13 +67,13 @@ def replace_description(mention: Mention, state: NoteState, region: RegionMap) -
 
 
 def replace_nationality(core: str, variant: int, state: NoteState, region: RegionMap) -> str | None:
-    """Replace an adjective of nationality by another one in the same gender and number.
+    """Replace an adjective of nationality by that of another country, in the same gender and number.
 
-    core (str): as written, without punctuation around it.
-    variant (int): variant of the surrogate.
-    state (NoteState): state of the note's surrogates.
-    region (RegionMap): the countries that replace others.
-    RETURNS (Optional[str]): the adjective; None if the text is no listed nationality, or none is free.
+    core (str): the adjective as written, without punctuation around it.
+    variant (int): variant of the mention; see `Mention`.
+    state (NoteState): draws the surrogates of the note.
+    region (RegionMap): determines by which country another one is replaced.
+    RETURNS (Optional[str]): the new adjective; None if the text is not a listed nationality, or no other one is free.
     """
     form = _nationality_forms(state.lang).get(fold(core))
     if form is None:
@@ -88,14 +89,14 @@ def replace_nationality(core: str, variant: int, state: NoteState, region: Regio
 
 
 def _write_nationality(forms: Sequence[str], form: _Form, lang: str) -> str:
-    """Write an adjective in a gender and number."""
+    """Return the form of an adjective in the gender and number of `form`, from its masculine and feminine singular."""
     name = forms[form.gender]
     return get_language(lang).places.nationality_plural(name) if form.plural else name
 
 
 @cache
 def _nationality_forms(lang: str) -> Mapping[str, _Form]:
-    """Map folded adjectives of nationality to their forms."""
+    """Return a dict of all adjectives of nationality in all forms: folded form → country, gender and number."""
     found: dict[str, _Form] = {}
     for plural in (False, True):
         for code, forms in place_words(lang).get("nationalities", {}).items():
@@ -106,7 +107,7 @@ def _nationality_forms(lang: str) -> Mapping[str, _Form]:
 
 
 def replace_profession(mention: Mention, state: NoteState) -> str | None:
-    """Replace a profession, or an activity ("mantenimiento de calderas"); None if the language has no professions."""
+    """Replace a profession or activity ("mantenimiento de calderas"). None if the language has no professions."""
     before, core, after = split_marks(mention.text)
     find = get_language(state.lang).replace_profession
     if not core or find is None:
@@ -122,14 +123,14 @@ def replace_profession(mention: Mention, state: NoteState) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SexWords:
-    """The words for the sex in a language. Keys are folded.
+    """The words of a language that refer to the sex of a person, and what replaces them. Keys are folded.
 
-    neutral (Mapping[str, str]): word for a sex → word for both.
-    fields (frozenset[str]): names of a field for the sex.
-    beside (frozenset[str]): words for a patient.
-    letters (str): letters for a sex.
-    unstated, unstated_before (str): value after the name of a field, and before it ("of unspecified sex").
-    opening (str): word at the beginning of a sentence before a word for a patient; "" if a language needs none.
+    neutral (Mapping[str, str]): word for one sex → word that fits both, such as "varón" → "paciente".
+    fields (frozenset[str]): names of form fields for the sex, such as "sexo".
+    beside (frozenset[str]): words for a patient, next to which a word for the sex is removed.
+    letters (str): letters that stand for a sex, such as "m".
+    unstated, unstated_before (str): replacement after the name of a field, and before it ("of unspecified sex").
+    opening (str): replacement at the beginning of a sentence, before a word for a patient; "" to remove the word.
     """
 
     neutral: Mapping[str, str]
@@ -142,7 +143,7 @@ class SexWords:
 
 
 def replace_sex(mentions: Sequence[Mention], lang: str) -> list[str | None]:
-    """Replace words for the sex, in the capitals of the original.
+    """Replace words for a person's sex by words that fit both sexes, in the capitals of the original.
 
     mentions (Sequence[Mention]): the mentions with their context.
     lang (str): ISO 639-1 code.
@@ -163,7 +164,7 @@ def replace_sex(mentions: Sequence[Mention], lang: str) -> list[str | None]:
 
 
 def _replace_sex(mention: Mention, words: SexWords) -> str | None:
-    """Choose the replacement of one word from the words beside it."""
+    """Choose the replacement of one word by its neighbours; "" to remove the word, None if it is not listed."""
     folded = fold(mention.text)
     if len(folded) == 1 and folded in words.letters:
         return _LETTER
@@ -187,7 +188,7 @@ def _replace_sex(mention: Mention, words: SexWords) -> str | None:
 
 @cache
 def _load_sex_words(lang: str) -> SexWords | None:
-    """Read ``sex.toml`` of a language; None if it has none."""
+    """Load the words for the sex from the ``sex.toml`` of a language; None if there is no such file."""
     language = get_language(lang)
     data = language.read_toml("sex.toml")
     if not data:

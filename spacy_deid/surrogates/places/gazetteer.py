@@ -1,7 +1,8 @@
-"""Gazetteer of the places that a language knows: towns by region and size, regions and countries.
+"""Look up towns, regions and countries by name, and find the ones of similar kind and size that can replace them.
 
-``places.csv`` of a language lists its towns; ``places.toml`` adds capitals, other spellings, and which regions are
-alike. Towns and countries of the world are shared by all languages. NOTICE names the sources.
+``places.csv`` of a language lists the towns of its country by region and size. ``places.toml`` adds capitals, other
+spellings, and groups of regions that can replace each other. All languages share the lists of foreign towns and
+countries. The file NOTICE names the sources.
 """
 
 from collections import defaultdict
@@ -19,18 +20,18 @@ _LISTS = files("spacy_deid") / "resources" / "surrogates" / "places"
 ABROAD = "@"
 """Prefix of the code of a country, which distinguishes it from the code of a US state."""
 
-_LARGE = 4  # band of a city of 100,000
-_MOST_WORDS = 4  # of a town that can replace an unknown one
+_LARGE = 4  # size band of a city of 100,000 inhabitants
+_MOST_WORDS = 4  # words in the name of a town that can replace an unlisted one
 _STEPS = ((0,), (-1, 1), (-2, 2), (-3, 3, -4, 4, -5, 5))
 
 
 class Place(NamedTuple):
-    """A place of the gazetteer.
+    """A listed town, region or country.
 
-    name (str): as written.
+    name (str): the name in the nominative.
     kind (str): "city", "region" or "country".
-    region (str): region of a city, or `ABROAD` and its country code if it is abroad; for a region its own key; for a
-        country `ABROAD` and its code.
+    region (str): for a town at home its region; for a foreign town and for a country, `ABROAD` followed by the country
+        code; for a region its own key in the lists.
     band (int): size band, from 0 for a village to 5 for a city of 500,000 inhabitants.
     """
 
@@ -42,22 +43,22 @@ class Place(NamedTuple):
 
 @cache
 def load_gazetteer(lang: str) -> "Gazetteer":
-    """Return the gazetteer of a language, which is read once per process."""
+    """Return the gazetteer of a language. Its lists are read once per process."""
     return Gazetteer(lang)
 
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """The places of a language.
+    """The listed places of a language: those of its own country, and foreign countries and towns.
 
-    lang (str): language code. A language without lists has countries and large cities only.
+    lang (str): ISO 639-1 code. A language without lists of its own has only the countries and towns of the world.
     """
 
     lang: str
 
     @cached_property
     def cities(self) -> Mapping[tuple[str, int], Sequence[str]]:
-        """Towns by (region or country code, size band)."""
+        """(Region, or `ABROAD` and country code; size band) → names of the towns."""
         lists = ((get_language(self.lang).read_lines("places.csv"), ""), (_read_lines("world.csv"), ABROAD))
         found = {
             (mark + region, int(band)): names.split("|")
@@ -71,13 +72,13 @@ class Gazetteer:
 
     @cached_property
     def countries(self) -> Mapping[str, str]:
-        """Country code → name of the country in the language."""
+        """`ABROAD` and country code → name of the country in the language, or in English."""
         own = self._words.get("countries", {})
         return {code: own.get(code[1:], row.get(self.lang, row["en"])) for code, row in _countries().items()}
 
     @cached_property
     def regions(self) -> Mapping[str, str]:
-        """Region, as the lists write it → full name."""
+        """Key of a region in the lists, such as the code of a US state → its full name."""
         named: dict[str, str] = self._words.get("region_names", {})
         home = {region for region, _ in self.cities if not region.startswith(ABROAD)}
         own = {name for tier in self._words.get("tiers", []) for name in tier}
@@ -85,7 +86,7 @@ class Gazetteer:
 
     @cached_property
     def capitals(self) -> Mapping[str, str]:
-        """Region → its capital."""
+        """Region → name of its capital. Capitals are replaced by capitals."""
         towns = {(region, name) for (region, _), names in self.cities.items() for name in names}
         same = {region: region for region in self.regions if (region, region) in towns}
         own: dict[str, str] = self._words.get("capitals", {})
@@ -93,7 +94,7 @@ class Gazetteer:
 
     @cached_property
     def cycles(self) -> Mapping[str, Sequence[str]]:
-        """Region or country code → the regions or countries that can replace it, itself among them, sorted."""
+        """Region, or `ABROAD` and country code → the regions or countries that can replace it, including itself."""
         tiers = [sorted(set(tier) & set(self.regions)) for tier in self._words.get("tiers", [])]
         rest = sorted(set(self.regions) - {name for tier in tiers for name in tier})
         groups = defaultdict(list)
@@ -103,7 +104,7 @@ class Gazetteer:
 
     @cached_property
     def by_name(self) -> Mapping[str, Sequence[Place]]:
-        """Folded name → the places of that name: those in the country of the language first, then the largest."""
+        """Folded name → the places with this name: those at home first, then by decreasing size."""
         found: dict[str, list[Place]] = defaultdict(list)
         for place in sorted(self._places(), key=lambda p: (p.region.startswith(ABROAD), -p.band)):
             if place not in found[fold(place.name)]:
@@ -113,11 +114,16 @@ class Gazetteer:
         return {name: places for name, places in found.items() if places}
 
     def find(self, name: str) -> Sequence[Place]:
-        """Return the places that have a name, in any capitals."""
+        """Return the places with a name, which is compared without case and accents; () if there are none."""
         return self.by_name.get(fold(name), ())
 
     def towns(self, region: str, band: int) -> Iterator[Sequence[str]]:
-        """Yield the towns of a region: those of a size band, then those of neighbouring bands, the capital last."""
+        """Yield lists of the towns of a region: those of a size band, then those of ever more distant bands.
+
+        The capital of the region comes last, in a list of its own.
+        region (str): region, or `ABROAD` and country code.
+        band (int): size band; see `Place`.
+        """
         capital = self.capitals.get(region)
         for steps in _STEPS:
             near = [name for step in steps for name in self.cities.get((region, band + step), ())]
@@ -127,7 +133,7 @@ class Gazetteer:
 
     @cached_property
     def small(self) -> Sequence[str]:
-        """Small towns and villages of the language's country, for unlisted places."""
+        """Small towns and villages of the language's own country, which can replace unlisted places."""
         return [
             name
             for (region, band), names in self.cities.items()
@@ -141,7 +147,7 @@ class Gazetteer:
         return place_words(self.lang)
 
     def _places(self) -> Iterator[Place]:
-        """Yield all places."""
+        """Yield all towns, regions and countries of the lists."""
         for (region, band), names in self.cities.items():
             yield from (Place(name, "city", region, band) for name in names)
         for region, name in self.regions.items():
@@ -154,20 +160,20 @@ class Gazetteer:
 
 
 def _read_lines(name: str) -> list[str]:
-    """Read a list that all languages share."""
+    """Return the lines of a CSV file of places that all languages share."""
     return (_LISTS / name).read_text(encoding="utf8").splitlines()
 
 
 @cache
 def _countries() -> Mapping[str, Mapping[str, str]]:
-    """Map country codes to their names by language, and to the group of countries that can replace each other."""
+    """Map `ABROAD` and country code to a country's names by language, its continent and its group (`_group`)."""
     head, *lines = _read_lines("countries.csv")
     rows = (dict(zip(head.split(","), line.split(","), strict=True)) for line in lines)
     return {ABROAD + row["code"]: row | {"group": _group(row["code"], row["continent"])} for row in rows}
 
 
 def _group(code: str, continent: str) -> str:
-    """Return the group of a country: English-speaking, western Europe, Latin America, or its continent."""
+    """Return the group within which a country is replaced: English-speaking, western Europe, Latin America, …"""
     if code in ("US", "CA", "GB", "IE", "AU", "NZ"):
         return "english"
     if code in ("ES", "PT", "FR", "IT", "GR", "AT", "CH", "BE", "NL", "DE", "FI", "SE", "NO", "DK"):

@@ -1,9 +1,9 @@
-"""Surrogates of towns, regions and countries that keep the relations between them.
+"""Replace towns, regions and countries so that a town still lies in its region and capitals remain capitals.
 
-For each patient the regions of a kind (large provinces, states, countries of a continent) form a cycle in an order
-that is drawn with the key, and each region becomes the next one. So a town, its province and the first digits of its
-postal code stay consistent, and no two regions become the same. A town becomes one of about as many inhabitants, a
-capital becomes a capital.
+For each patient, the regions of a kind (large provinces, states, countries of a continent) get a cyclic order
+that is drawn with the key, and each region is replaced by the next one. So a town, its province and the first digits
+of its postal code remain consistent, and no two regions become the same. A town becomes one with about as many
+inhabitants, and a capital becomes a capital.
 """
 
 import re
@@ -23,25 +23,25 @@ from .gazetteer import ABROAD, Place, load_gazetteer
 from .state import NoteState
 
 MAY_STAY = frozenset({"COUNTRY", "TERRITORY", "LOCATION_OTHER"})
-"""Labels of a country that may stay, because the towns of the note stay in it."""
+"""Labels of mentions that are kept if they name the home country, which the towns of the note do not leave."""
 
 _KINDS = {"COUNTRY": ("country", "region", "city"), "STATE": ("region", "country", "city")}
 _ANY = ("city", "region", "country")
 _PARTS = re.compile(r"(\s*[,.;/()\n]+\s*|\s+-\s+)")
 _REGION_BEHIND = re.compile(r"[\s,(]{1,3}([^\W\d_][\w .'-]{0,30})")
 _LARGE = 4  # band of a city of 100,000
-_ENOUGH = 8  # large towns that a country should have to replace the one that a note is from
+_ENOUGH = 8  # large towns that a country should have to replace the country that a note is from
 _SMALL = 1  # band of an unlisted town
 _LONGEST_CODE = 4  # letters of the short form of a region
 _KNOWN = 2  # band of a town that proves a note to be from home; villages have namesakes abroad
-_SHORTEST_TYPO = 6  # letters of a town's name that may have a typing error
+_SHORTEST_TYPO = 6  # minimum length of a name in which typing errors are corrected
 
 
 class PlaceContext:
-    """What the listed places of a note say about its other places: whether it is from abroad, which town is meant.
+    """Collects the listed places of a note, to infer what its other places mean, such as towns abroad.
 
-    home (Iterable[str]): codes of the countries that stay, because the listed towns are there. Without any the context
-        says nothing.
+    home (Iterable[str]): codes of the home countries, which are kept because surrogates of towns are in the same
+        country. If there are none, places are ignored and nothing is inferred.
     """
 
     def __init__(self, home: Iterable[str]) -> None:
@@ -54,7 +54,7 @@ class PlaceContext:
         return f"PlaceContext({len(self._towns)} towns)"
 
     def add(self, place: Place) -> None:
-        """Add a place of the note."""
+        """Add a listed place that the note mentions."""
         if not self._home:
             return
         if place.kind == "country":
@@ -64,12 +64,12 @@ class PlaceContext:
             self._towns[fold(place.name)] = place
 
     def stays(self, place: Place) -> bool:
-        """Whether a place is the country of the towns. It stays, because they do not leave it."""
+        """Whether a place is a home country. It is kept, because its towns become towns of the same country."""
         return place.kind == "country" and place.region in self._home
 
     @property
     def abroad(self) -> str:
-        """Key of the only foreign country of the note; "" if it names none, several, or a town at home."""
+        """Key of the only country in the note if it is foreign and no town at home is named; "" otherwise."""
         alone = len(self._countries) == 1 and not self._countries & self._home and not self._at_home
         return next(iter(self._countries)) if alone else ""
 
@@ -80,7 +80,7 @@ class PlaceContext:
         return regions.pop() if len(regions) == 1 else ""
 
     def resolve(self, name: str) -> Place | None:
-        """Find the town of the note that a name abbreviates or misspells: "Santiago" for "Santiago de Compostela".
+        """Find the town of the note that a name abbreviates or misspells: "Santiago" (de Compostela).
 
         RETURNS (Optional[Place]): the town; None if there is none, or more than one.
         """
@@ -94,10 +94,10 @@ class PlaceContext:
 
 
 class Geography:
-    """Chooses the surrogates of the places in one note.
+    """Finds listed places in the mentions of one note, and chooses their surrogates.
 
-    state (NoteState): state of the note's surrogates.
-    suggest (Suggest): proposes towns, which are tried first for the default variant (0).
+    state (NoteState): draws the surrogates of the note.
+    suggest (Suggest): a function that proposes a town, which is used if it is free. It is called for variant 0 only.
     """
 
     def __init__(self, state: NoteState, suggest: Suggest = nothing) -> None:
@@ -111,8 +111,10 @@ class Geography:
     def replace(self, mention: Mention) -> str | None:
         """Replace a mention of a place.
 
-        mention (Mention): label CITY, STATE, COUNTRY, TERRITORY or LOCATION_OTHER, or a ZIP of a province.
-        RETURNS (Optional[str]): surrogate in the style of the mention, None if there is none.
+        mention (Mention): a mention with the label CITY, STATE, COUNTRY, TERRITORY or LOCATION_OTHER, or a ZIP
+            whose first digits identify a province.
+        RETURNS (Optional[str]): the surrogate, with the capitals and punctuation of the mention; None if there
+            is none.
         """
         before, core, after = split_marks(mention.text)
         if not core:
@@ -127,11 +129,12 @@ class Geography:
         return before + match_style(made, "" if short else core) + after
 
     def find(self, text: str, label: str = "CITY") -> tuple[Place, str] | None:
-        """Find a known place.
+        """Find the listed place that a text names, also in an inflected form.
 
-        text (str): as written, in any grammatical case.
-        label (str): label of the mention, which distinguishes a town from a region of the same name.
-        RETURNS (Optional[tuple[Place, str]]): the place and its case, None if it is not known.
+        text (str): the name as written, in any grammatical case.
+        label (str): label of the mention, which decides between a town and a region with the same name.
+        RETURNS (Optional[tuple[Place, str]]): the place and the grammatical case of the text; None if it is
+            not listed.
         """
         name, case = place_forms(self.lang).get(fold(text), ("", "")) if inflects(self.lang) else (text, "nom")
         abroad = self.context.abroad
@@ -145,7 +148,7 @@ class Geography:
     # --- names ---
 
     def _replace_name(self, core: str, mention: Mention) -> str | None:
-        """Replace a place without numbers: a known one, a nationality, several places, or an unlisted place."""
+        """Replace a place without digits: a listed place, a nationality, several places, or an unlisted place."""
         found = self.find(core, mention.label)
         if found is None and (meant := self.context.resolve(core)):
             found = meant, "nom"
@@ -173,7 +176,7 @@ class Geography:
         return inflect_like(made, self.lang, inflector.guess_case(core)) if made and inflector else made
 
     def _replace_known(self, core: str, place: Place, case: str, mention: Mention) -> str | None:
-        """Replace a known place: a short form by a short form, without an article if the text before ends in one."""
+        """Replace a listed place, in its grammatical case. A code such as "CA" is replaced by a code."""
         others = [other for other in self._gazetteer.find(place.name) if other.kind == place.kind == "city"]
         hint = _REGION_BEHIND.match(mention.after) if len(others) > 1 else None
         if hint is not None:  # of several towns of one name, that of the region that follows the mention
@@ -197,11 +200,11 @@ class Geography:
         return made and inflect_like(made, self.lang, case)
 
     def _is_code(self, core: str) -> bool:
-        """Whether a text is the short form of a region."""
+        """Whether a text is the code of a region, such as "CA" for California."""
         return len(core) <= _LONGEST_CODE and "region_codes" in self._words and self.find(core, "STATE") is not None
 
     def unknown(self, name: str, variant: int = 0) -> str | None:
-        """Return the surrogate of an unlisted place, in the nominative.
+        """Return the surrogate of an unlisted place, in the nominative; None if no town is free.
 
         It is a town of the foreign country that the note is from, else a small town in the region of the note.
         """
@@ -221,15 +224,15 @@ class Geography:
         return self.state.once(("unknown", fold(name), variant), make)
 
     def _large_towns(self, country: str) -> Sequence[str]:
-        """Return the large towns of a country."""
+        """Return the towns of a country with at least 100,000 inhabitants."""
         return [town for band in (_LARGE, _LARGE + 1) for town in self._gazetteer.cities.get((country, band), ())]
 
     def place(self, place: Place, variant: int = 0) -> str | None:
-        """Return the surrogate of a known place, in the nominative. It is the same in the whole note."""
+        """Return the surrogate of a listed place in the nominative, the same at each call; None if none is free."""
         return self.state.once(("place", place, variant), lambda: self._draw_place(place, variant))
 
     def _draw_place(self, place: Place, variant: int) -> str | None:
-        """Choose the surrogate of a known place in the region that replaces its own."""
+        """Choose the surrogate of a listed place: another region, or a town in the region that replaces its own."""
         own = place.region
         if place.kind != "city" and own not in self._gazetteer.cycles:
             own = next(key for key, name in self._gazetteer.regions.items() if name == place.name)
@@ -252,11 +255,11 @@ class Geography:
         return self.unknown(place.name, variant)
 
     def region(self, region: str, variant: int = 0) -> str | None:
-        """Return the region that replaces a region, the same in the whole note; None if there is none."""
+        """Return the key of the region that replaces a region, the same at each call; None if there is none."""
         return self.state.once(("region", region, variant), lambda: self._draw_region(region, variant))
 
     def _draw_region(self, region: str, variant: int) -> str | None:
-        """Choose the next free region in the keyed cycle of its kind."""
+        """Choose the next unused region or country in the cyclic order that is drawn with the key of the patient."""
         cycle = self._gazetteer.cycles.get(region, ())
         if region not in cycle:
             return None
@@ -279,11 +282,11 @@ class Geography:
 
     @property
     def provinces(self) -> bool:
-        """Whether the postal codes of the language begin with the number of a province."""
+        """Whether the first digits of the language's postal codes identify a province, as in Spain."""
         return "zip" in self._words
 
     def _replace_postal_code(self, core: str, mention: Mention) -> str | None:
-        """Replace a postal code: the province as elsewhere in the note, the other digits by drawn ones."""
+        """Replace a postal code: its province by the surrogate of the province, the other digits at random."""
         if mention.label == "COUNTRY":
             return None
         context = ("zip", fold(core), str(mention.variant))
@@ -301,11 +304,11 @@ class Geography:
 
 @cache
 def place_forms(lang: str) -> Mapping[str, tuple[str, str]]:
-    """Map the forms of all known places of a language that inflects to (nominative, case).
+    """Return all case forms of the listed places of a language, so that inflected names can be found.
 
     lang (str): language code.
-    RETURNS (Mapping[str, tuple[str, str]]): form → (nominative, case). A form of two places belongs to the one in the
-        country of the language.
+    RETURNS (Mapping[str, tuple[str, str]]): form → (nominative, case). If two places share a form, it is assigned to
+        the place in the country of the language.
     """
     gazetteer = load_gazetteer(lang)
     names = {name: None for places in gazetteer.by_name.values() for name in (place.name for place in places)}
@@ -316,7 +319,7 @@ def place_forms(lang: str) -> Mapping[str, tuple[str, str]]:
 
 @cache
 def _generic_words() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Match what may be before and behind the name of a place in any language: "provincia de", "County"."""
+    """Return patterns of generic words before and after a place name, in all languages: "provincia de", "County"."""
     conventions = [language.places for language in all_languages()]
     before, prepositions, articles, after = (
         "|".join(filter(None, words))

@@ -1,9 +1,9 @@
-"""Surrogates of hospitals, health centres, employers and schools.
+"""Replace the names of hospitals, health centres, employers and schools.
 
-The words for the kind of institution stay, the town and the proper name change: "Hospital General de Segovia" becomes
-"Hospital General de Soria", "St. Mary's Medical Center" "St. Luke's Medical Center". A town becomes the same town as
-elsewhere in the note. A name without a proper part ("Hospital General") gets another word of its kind ("Hospital
-Comarcal"). Acronyms become acronyms. A language whose grammar needs more replaces the whole name itself
+The words for the kind of institution are kept, town and proper name are replaced: "Hospital General de Segovia"
+becomes "Hospital General de Soria", "St. Mary's Medical Center" "St. Luke's Medical Center". A town has the same
+surrogate as elsewhere in the note. In a name without a proper part, another word changes: "Hospital General" becomes
+"Hospital Comarcal". Acronyms become acronyms. A language with more complex grammar can define its own function
 (`PlaceConventions.replace_institution`).
 """
 
@@ -39,13 +39,13 @@ _LONGEST_ACRONYM = 6  # letters
 
 @dataclass(slots=True)
 class Part:
-    """Consecutive words of a name that belong together.
+    """A part of an institution's name: one or more consecutive words of the same type.
 
-    gap (str): text before it.
-    text (str): its words with the text between them.
-    type (PartType): "kind" (a word for the kind of institution) and "small" (a function word) stay; a "place", a
-        "proper" name, a "number" and an "acronym" are replaced.
-    place (Optional[Place]): the place.
+    gap (str): the text between the part before and this one.
+    text (str): the words, with the text between them.
+    type (PartType): "kind" (a word for the kind of institution) and "small" (a function word) are kept; a "place",
+        a "proper" name, a "number" and an "acronym" are replaced.
+    place (Optional[Place]): the place that a part of type "place" names.
     """
 
     gap: str
@@ -55,11 +55,11 @@ class Part:
 
 
 def replace_institution(mention: Mention, geography: Geography) -> str | None:
-    """Replace the name of an institution.
+    """Replace the name of an institution. In a note, the same name always gets the same surrogate.
 
-    mention (Mention): label HOSPITAL, HEALTH_CENTER, ORGANIZATION or DEPARTMENT.
-    geography (Geography): places of the note.
-    RETURNS (Optional[str]): surrogate in the style of the mention, None if there is none.
+    mention (Mention): a mention with the label HOSPITAL, HEALTH_CENTER, ORGANIZATION or DEPARTMENT.
+    geography (Geography): replaces the places in the name.
+    RETURNS (Optional[str]): the surrogate, with the capitals and punctuation of the mention; None if there is none.
     """
     before, core, after = split_marks(mention.text)
     if not core:
@@ -70,7 +70,7 @@ def replace_institution(mention: Mention, geography: Geography) -> str | None:
 
 
 def _replace(core: str, mention: Mention, geography: Geography) -> str | None:
-    """Replace a name without punctuation around it."""
+    """Return the surrogate of a name that has no punctuation around it; None if there is none."""
     state, conventions = geography.state, get_language(geography.lang).places
     if conventions.replace_institution is not None:
         surrogates = _VariantSurrogates(state, geography, mention.variant)
@@ -102,7 +102,9 @@ def _replace(core: str, mention: Mention, geography: Geography) -> str | None:
 
 @dataclass(frozen=True)
 class _VariantSurrogates:
-    """The surrogates of a note for one variant: a `spacy_deid.lang.places.InstitutionSurrogates`."""
+    """Implements `spacy_deid.lang.places.InstitutionSurrogates`, with which a language draws surrogates for one
+    variant.
+    """
 
     state: NoteState
     geography: Geography
@@ -129,7 +131,7 @@ class _VariantSurrogates:
 
 
 def _rewrite(parts: Sequence[Part], geography: Geography, variant: int, attempt: int) -> str | None:
-    """Replace the parts of a name that do not stay; None if one of them has no surrogate."""
+    """Replace the parts of a name except those of types that are kept; None if a part has no surrogate."""
     out, state = [], geography.state
     for i, part in enumerate(parts):
         if part.type in _STAY:
@@ -157,7 +159,7 @@ def _rewrite(parts: Sequence[Part], geography: Geography, variant: int, attempt:
 
 
 def _replace_kind(core: str, state: NoteState, variant: int) -> str | None:
-    """Replace the last word of a name that has siblings in places.toml: "Hospital General" by "Hospital Comarcal"."""
+    """Replace the last word that has alternatives in places.toml: "Hospital General" becomes "Hospital Comarcal"."""
     lines = [line.split() for line in place_words(state.lang)["institutions"].get("siblings", [])]
     words = tokens(core)
     for i, (gap, word) in reversed(list(enumerate(words))):
@@ -170,16 +172,17 @@ def _replace_kind(core: str, state: NoteState, variant: int) -> str | None:
 
 
 def institution_words(lang: str, key: str = "kinds") -> frozenset[str]:
-    """Return words of the names of institutions, folded.
+    """Return the words of one list for names of institutions, folded; empty if the language has none.
 
-    lang (str): language code.
-    key (str): list of places.toml: "kinds", "small" (function words), "titles" or "heads" (nouns for institutions).
+    lang (str): ISO 639-1 code.
+    key (str): name of the list in places.toml: "kinds" (words for kinds of institutions), "small" (function
+        words), "titles" or "heads" (nouns for institutions).
     """
     return word_set(place_words(lang).get("institutions", {}), key)
 
 
 def is_institution(text: str, lang: str) -> bool:
-    """Whether a word of a text is a noun for an institution."""
+    """Whether a text contains a noun for an institution, such as "hospital"."""
     heads = institution_words(lang, "heads")
     return bool(heads) and any(fold(word) in heads for _, word in tokens(text))
 
@@ -188,11 +191,11 @@ def is_institution(text: str, lang: str) -> bool:
 
 
 def split_name(core: str, geography: Geography) -> list[Part]:
-    """Split the name of an institution into parts.
+    """Split the name of an institution into parts of different types, such as a place and a proper name.
 
-    core (str): name, without punctuation around it.
-    geography (Geography): places of the note.
-    RETURNS (list[Part]): in order; joined they give the name again.
+    core (str): the name, without punctuation around it.
+    geography (Geography): finds the places in the name.
+    RETURNS (list[Part]): the parts in order. Their gaps and texts, joined, are the name.
     """
     words = tokens(core)
     mixed = not (core.isupper() or core.islower())  # then a place must begin with a capital
@@ -219,26 +222,28 @@ def split_name(core: str, geography: Geography) -> list[Part]:
 
 @cache
 def _words_before_places() -> frozenset[str]:
-    """Return the prepositions of all languages before a place: "de", "of"."""
+    """Return the prepositions that precede a place in a name, in all languages: "de", "of"."""
     return frozenset().union(*(language.places.before_places for language in all_languages()))
 
 
 @cache
 def _words_after_titles() -> frozenset[str]:
-    """Return the words of all languages that may follow a title within a proper name: "Marqués de Valdecilla"."""
+    """Return the words that can follow a title within a proper name, in all languages: "de" in "Marqués de
+    Valdecilla".
+    """
     return frozenset().union(*(language.places.after_titles for language in all_languages()))
 
 
 def _join(words: Sequence[tuple[str, str]]) -> str:
-    """Join words with the text between them."""
+    """Join (gap, word) pairs to a text, without the gap before the first word."""
     return words[0][1] + "".join(gap + word for gap, word in words[1:])
 
 
 def _is_meant_as_place(place: Place, word: str, parts: Sequence[Part], lang: str) -> bool:
-    """Whether the name of a place stands for the place, and not for a saint or a person with the same name.
+    """Whether a word that is the name of a place really means the place, and not a saint or a person with that name.
 
-    It does after a preposition ("de", "of"), and after a word for the kind of institution if the place is large.
-    Anywhere else it is more often the name of a saint or a person.
+    It means the place after a preposition ("de", "of"), and after a word for the kind of institution if the place
+    is large. Anywhere else, the name of a saint or a person is more likely.
     """
     conventions, titles = get_language(lang).places, institution_words(lang, "titles")
     last = parts[-1] if parts else None
@@ -255,10 +260,10 @@ def _is_meant_as_place(place: Place, word: str, parts: Sequence[Part], lang: str
 
 
 def _type_of(word: str, following: str, lang: str, mixed: bool) -> PartType:
-    """Return the type of one word.
+    """Determine the type of one word in the name of an institution, as in `Part`.
 
-    following (str): next word.
-    mixed (bool): whether the name has capitals and small letters.
+    following (str): the next word.
+    mixed (bool): whether the name has both upper and lower case letters.
     """
     folded, kinds, small = fold(word), institution_words(lang), institution_words(lang, "small")
     if folded in institution_words(lang, "titles"):
@@ -278,7 +283,7 @@ def _type_of(word: str, following: str, lang: str, mixed: bool) -> PartType:
 
 
 def _join_proper(parts: Sequence[Part]) -> Iterator[Part]:
-    """Join proper names with the function words between them."""
+    """Join consecutive parts of type "proper", and the function words between them, to one part."""
     waiting: list[Part] = []  # function words that may be inside a name
     last: Part | None = None
     for part in parts:
@@ -302,22 +307,22 @@ def _join_proper(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def is_acronym(word: str) -> bool:
-    """Whether the capitals of a word are those of an acronym: "HUCA", "HU12O", "AT&T".
+    """Whether a word has the form of an acronym, such as "HUCA", "HU12O" or "AT&T".
 
-    word (str): word of a text that is not all in capitals.
-    RETURNS (bool): True for two to six capitals.
+    word (str): a word of a text that is not all in capitals.
+    RETURNS (bool): True for an acronym of two to six letters.
     """
     return sum(map(str.isalpha, word)) <= _LONGEST_ACRONYM and _ACRONYM.fullmatch(word) is not None
 
 
 def replace_acronym(word: str, state: NoteState, variant: int) -> str | None:
-    """Replace an acronym.
+    """Replace an acronym by an invented one of the same form.
 
-    word (str): as written, without an ending.
-    state (NoteState): state of the note's surrogates.
-    variant (int): variant of the surrogate.
-    RETURNS (Optional[str]): an unlisted acronym of the same length, with vowels, consonants, digits and capitals at
-        the same positions; None if none is free.
+    word (str): the acronym, without a case ending.
+    state (NoteState): draws the surrogates of the note.
+    variant (int): variant of the mention; see `Mention`.
+    RETURNS (Optional[str]): an acronym of the same length, with vowels, consonants, digits and capitals in the
+        same positions, which is on no list of real acronyms or words; None if none is free.
     """
     conventions = get_language(state.lang).places
     vowels, fixed = conventions.acronym_vowels(word), len(word) - 1 if conventions.acronym_keeps_last else -1
@@ -338,6 +343,6 @@ def replace_acronym(word: str, state: NoteState, variant: int) -> str | None:
 
 @cache
 def _excluded_acronyms(lang: str) -> frozenset[str]:
-    """Return the listed acronyms, and the short, offensive or medical words of all languages, folded."""
+    """Return what a new acronym must not be: a listed acronym, or a short, offensive or medical word."""
     listed = str(place_words(lang).get("institutions", {}).get("acronyms", ""))
     return frozenset(map(fold, listed.split())).union(*(each.places.not_acronyms for each in all_languages()))

@@ -1,4 +1,4 @@
-"""The state that the surrogates of one note share: key, values in use, forbidden values, earlier decisions."""
+"""Draw surrogates for one note so that they are consistent: no value is used twice, no decision is made twice."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
@@ -8,17 +8,20 @@ from ...lang.text import fold
 from ..keys import Draw, FormatPreservingCipher, IdentityKey
 
 T = TypeVar("T")
-_BEGINNING = 2  # first letters of a word, which no case changes
+_BEGINNING = 2  # first letters of a word, which are the same in all its grammatical cases
 _TRIES = 16  # draws before the options are tried one by one
 
 
 class NoteState:
-    """The surrogates of one note while they are made.
+    """Draws the surrogates of one note, and remembers which values are in use and what was decided before.
 
-    key (IdentityKey): the key of the patient.
-    lang (str): ISO 639-1 code.
-    forbidden (Callable[[str], bool]): whether a value must not be a surrogate.
-    originals (Iterable[str]): values of the note, none of which may be a surrogate.
+    It guarantees that no surrogate is forbidden or a value of the note, and that different originals of a kind have
+    different surrogates.
+
+    key (IdentityKey): the key of the patient, from which surrogates are drawn.
+    lang (str): ISO 639-1 code of the note's language.
+    forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
+    originals (Iterable[str]): values of the note, which must not be surrogates.
     """
 
     def __init__(
@@ -36,25 +39,36 @@ class NoteState:
         return f"NoteState({len(self._originals)} values)"
 
     def avoid(self, value: str) -> None:
-        """Add a value that must not be a surrogate, such as the nominative of a mention."""
+        """Exclude one more value from the surrogates of the note, such as the nominative of an inflected mention."""
         self._originals.add(fold(value))
         self._beginnings.add(fold(value)[:_BEGINNING])
 
     def draw(self, *context: str) -> Draw:
-        """Open the stream of random numbers of one decision. context (str): what is decided."""
+        """Open the stream of random numbers for one decision.
+
+        context (str): identifies the decision, such as "number", "12". The same context gives the same stream.
+        RETURNS (Draw): the stream at its beginning.
+        """
         return self._key.draw("places", self.lang, *context)
 
     def once(self, decision: Hashable, make: Callable[[], T]) -> T:
-        """Make a decision once per note: call `make` the first time and return the same result later."""
+        """Make a decision once in a note: call `make` the first time, and return its result again at later calls.
+
+        decision (Hashable): identifies the decision.
+        make (Callable[[], T]): makes it.
+        RETURNS (T): the result of `make`.
+        """
         if decision not in self._made:
             self._made[decision] = make()
         return self._made[decision]  # type: ignore[return-value]
 
     def is_free(self, family: str, value: str) -> bool:
-        """Whether a value may be a surrogate: neither reserved nor forbidden, and not a form of a value in the note.
+        """Whether a value can still be used as a surrogate.
 
-        family (str): kind of values; two originals of a family never share a surrogate.
-        value (str): value in its basic form.
+        family (str): kind of values, such as "city 0". Two originals of a family never share a surrogate.
+        value (str): the value in its basic form (nominative, usual capitals).
+        RETURNS (bool): False if it is already in use in the family, is forbidden, or is a value of the note, also in
+            another grammatical case.
         """
         folded = fold(value)
         if (family, folded) in self._taken or folded in self._originals:
@@ -67,17 +81,21 @@ class NoteState:
         return not self._refused[folded]
 
     def take(self, family: str, value: str) -> bool:
-        """Reserve a value for one original; see `is_free`. RETURNS (bool): False if it is not free."""
+        """Reserve a value as a surrogate, so that no other original of the family gets it.
+
+        For the arguments see `is_free`.
+        RETURNS (bool): whether the value was free and is now reserved.
+        """
         if free := self.is_free(family, value):
             self._taken.add((family, fold(value)))
         return free
 
     def pick(self, family: str, options: Sequence[str], *context: str) -> str | None:
-        """Draw one of several values that is free; the same one each time in a note.
+        """Draw a free value from a list. In a note, the same family and context always give the same value.
 
         family (str): kind of values; see `is_free`.
-        options (Sequence[str]): values in their basic form.
-        context (str): what is decided, with the folded original.
+        options (Sequence[str]): the values to choose from, in their basic form.
+        context (str): identifies the decision; it includes the folded original.
         RETURNS (Optional[str]): a value, which is now reserved; None if none is free.
         """
 
@@ -91,12 +109,12 @@ class NoteState:
         return self.once(("pick", family, context), make)
 
     def retry(self, family: str, make: Callable[[Draw], str], *context: str) -> str | None:
-        """Make values from one stream of random numbers until one is free; the same one each time in a note.
+        """Generate random values until one is free. In a note, the same family and context always give the same value.
 
         family (str): kind of values; see `is_free`.
-        make (Callable[[Draw], str]): makes a value; "" if it cannot.
-        context (str): what is decided, with the folded original.
-        RETURNS (Optional[str]): a value, which is now reserved; None if no try gave a free one.
+        make (Callable[[Draw], str]): generates a value from a stream of random numbers, or returns "" if it cannot.
+        context (str): identifies the decision; it includes the folded original.
+        RETURNS (Optional[str]): a value, which is now reserved; None if no value of 80 was free.
         """
 
         def make_free() -> str | None:

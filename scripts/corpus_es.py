@@ -6,7 +6,7 @@
 ``gold`` writes corpus/es/train/gold.spacy (MEDDOCAN train) and corpus/es/dev.spacy. A teacher is trained on the first
 and on authored notes. ``notes`` writes the other files in corpus/es/train: `silver` (unlabelled case reports labelled
 by the teacher), `injected` (case reports and sentences of health records with injected identifiers; the teacher labels
-their own ones), `synth` (synthetic notes). corpus/es/full has links to all of them and to the development set.
+their own ones), `synth` (synthetic notes).
 
 Only labels of MEDDOCAN are used: it has no CITY, so CITY becomes TERRITORY. Its relatives without a name ("madre")
 become KINSHIP. The teacher must not be trained on MEDDOCAN dev.
@@ -73,16 +73,6 @@ def notes(
     write("test", make_corpus("es", TEST_NOTES, seed, split="test"))
     for again in range(1, GOLD_WEIGHT):
         shutil.copy(corpus / "es" / "train" / "gold.spacy", corpus / "es" / "train" / f"gold_{again + 1}.spacy")
-    link_full(corpus / "es")
-
-
-def link_full(folder: Path) -> None:
-    """Create the folder with all training data of the shipped pipeline: train and dev."""
-    full = folder / "full"
-    shutil.rmtree(full, ignore_errors=True)
-    full.mkdir()
-    for path in [*sorted((folder / "train").glob("*.spacy")), folder / "dev.spacy"]:
-        (full / path.name).symlink_to(Path("..") / path.relative_to(folder))
 
 
 def make_labeller(nlp: Language) -> Callable[[str], list[Entity]]:

@@ -23,11 +23,20 @@ app = typer.Typer(pretty_exceptions_enable=False)
 DEFAULT_POINT = "balanced"
 # Corpora that trained a pipeline or were counted for its lexicon; docs/reference/data.md says which parts of them.
 SOURCES = {
-    "es": ("MEDDOCAN", "E3C", "NUBes", "LibreOffice help"),
-    "en": ("E3C", "MTSamples", "ACI-Bench and MTS-Dialog", "ASQ-PHI", "presidio-research", "MTL-Bioinformatics-2016"),
-    "fi": ("Turku NER", "eduskunta-vkk", "Finnish SQuAD 2.0 and Natural Questions"),
+    "es": ("MEDDOCAN", "E3C", "NUBes", "LibreOffice help", "authored corpus"),
+    "en": (
+        "E3C",
+        "MTSamples",
+        "ACI-Bench and MTS-Dialog",
+        "ASQ-PHI",
+        "presidio-research",
+        "MTL-Bioinformatics-2016",
+        "authored corpus",
+    ),
+    "fi": ("Turku NER", "eduskunta-vkk", "Finnish SQuAD 2.0 and Natural Questions", "authored corpus"),
 }
 LICENSES = {
+    "authored corpus": ("MIT", "corpus/authored/ of this repository"),
     "MEDDOCAN": ("CC BY 4.0", "https://doi.org/10.5281/zenodo.4279323"),
     "E3C": ("CC BY, CC BY-SA", "https://github.com/hltfbk/E3C-Corpus"),
     "NUBes": ("CC BY-SA 3.0", "https://github.com/Vicomtech/NUBes-negation-uncertainty-biomedical-corpus"),

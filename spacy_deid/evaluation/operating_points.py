@@ -5,13 +5,13 @@ threshold of their own. A lower threshold finds more. There are three named poin
 
 ======================  ===============================================================
 ``balanced``            highest F1 of entities, comparing offsets and label
-``high_recall``         most documents in which all identifiers are covered, at a character precision of at least .95
-``max_recall``          highest character recall, at a character precision of at least .90
+``high_recall``         most documents in which all identifiers are covered, at a character precision of at least .90
+``max_recall``          highest character recall, at a character precision of at least .80
 ======================  ===============================================================
 
 Named points have thresholds of at most .5, because a higher threshold would remove spans of the classifier's best
 path. For every label, each point has a threshold at most as high as the point above it in the table. `balanced` is,
-among the points within .001 of the best F1, the one with the most fully covered documents. Of two equally good
+among the points within .005 of the best F1, the one with the most fully covered documents. Of two equally good
 thresholds the higher one is taken. All figures are those of the whole pipeline on the development set, so they are
 optimistic for new documents.
 
@@ -58,10 +58,10 @@ class PointWarning(UserWarning):
     """Warns that an operating point does not reach its minimum precision."""
 
 
-FLOORS = {"high_recall": 0.95, "max_recall": 0.90}  # minimum character precision
+FLOORS = {"high_recall": 0.90, "max_recall": 0.80}  # minimum character precision
 _USELESS = 0.5  # character precision below which the sweep ends
 _EVEN = 0.5  # a higher threshold removes spans of the best path
-_TINY = 0.001  # a smaller gain in F1 does not outweigh more fully covered documents
+_NEAR = 0.005  # a smaller gain in F1 does not outweigh more fully covered documents
 _ENOUGH = 100  # minimum number of documents for thresholds by label
 _MARGIN = 0.002  # added to the precision floor where many thresholds are fitted at once
 _BELOW_EVEN = (0.35, 0.2, 0.1)
@@ -127,7 +127,7 @@ def fit_points(table: Table) -> dict[str, Record]:
     by_label = len(sweep.gold) >= _ENOUGH
     records = [*rows, _record_at(sweep, _EVEN, highest_f1(sweep, _EVEN, _BELOW_EVEN))] if by_label else rows
     best = max(_figure(record, "strict_f1") for record in records)
-    near = [record for record in records if best - _figure(record, "strict_f1") < _TINY]
+    near = [record for record in records if best - _figure(record, "strict_f1") < _NEAR]
     balanced = max(near, key=lambda record: (_figure(record, "clean"), _figure(record, "strict_f1")))
     high = _best_below(table, balanced, "high_recall", "clean")
     if by_label and _precision(high["figures"]) >= FLOORS["high_recall"]:

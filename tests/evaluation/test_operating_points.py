@@ -82,7 +82,7 @@ def test_named_points_keep_their_rules(table):
     assert figures["balanced"]["strict_f1"] > max(row["strict_f1"] for row in rows) - 0.001
     thresholds = [points[name]["default"] for name in ("balanced", "high_recall", "max_recall")]
     assert thresholds == sorted(thresholds, reverse=True)
-    for name, floor in (("high_recall", 0.95), ("max_recall", 0.9)):
+    for name, floor in (("high_recall", 0.9), ("max_recall", 0.8)):
         kept = [r for r in rows if r["character_precision"] >= floor and r["threshold"] <= thresholds[0]]
         assert not kept or figures[name]["character_precision"] >= floor
         key = "clean" if name == "high_recall" else "character_recall"

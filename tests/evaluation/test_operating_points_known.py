@@ -189,7 +189,7 @@ def test_gold_that_lacks_what_is_found_is_refused():
 
 
 def test_a_floor_that_is_not_reached_is_said_and_the_point_is_that_above():
-    sweep = corpus((Candidate("DATE", 0.999, gold=False), 20))
+    sweep = corpus((Candidate("DATE", 0.999, gold=False), 30))
     with pytest.warns(UserWarning, match=r"'(high|max)_recall'.*gold annotations may be incomplete") as caught:
         points = fit_points(measure(sweep))
     assert len(caught) == 2

@@ -254,7 +254,7 @@ _GETTERS = {
 
 
 def install_extensions() -> None:
-    """Register the custom attributes of Doc. This runs on import of the module, and again without effect."""
+    """Register the custom attributes of Doc. The module calls it on import; further calls change nothing."""
     if not Doc.has_extension("ehr"):
         Doc.set_extension("ehr", default={})
     for name, getter in _GETTERS.items():

@@ -552,7 +552,10 @@ class Errors:
     D807 = "{path}: damaged, or not a masked language model ({kind})"
     D808 = "window must be at least {least} pieces, got {length}"
     D809 = "'{source}': combination of scores not found: neither a combination that ships with the package nor a file"
-    D810 = "the combination of scores requires columns that were not computed: {columns}"
+    D810 = (
+        "the combination of scores requires columns that were not computed: {columns}. Compute them with the settings "
+        "of 'deid_surprisal' with which the combination was fitted"
+    )
     D811 = "no word counts for language '{lang}'. Languages with word counts: {known}"
     D812 = "component '{name}': {setting} must be {wanted}"
     D813 = "masked language model '{name}' was exported without hidden states. Export it again with scripts/ship_lm.py"
@@ -569,7 +572,10 @@ class Errors:
 
     # review
     D840 = "component '{name}': no scores for this text, because 'deid_surprisal' did not run"
-    D841 = "component '{name}': the scores of 'deid_surprisal' belong to another text"
+    D841 = (
+        "component '{name}': the scores of 'deid_surprisal' were computed for another text than that of the Doc. Run "
+        "the pipeline on the note again"
+    )
     D842 = "component '{name}': 'deid_surprisal' has no column '{column}'. Its columns: {known}"
 
     # app

@@ -244,7 +244,7 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
 
     @api.post("/files/{file}/apply", tags=["review"])
     def apply(file: str) -> dict[str, Any]:
-        """Write the released file again, by the decisions."""
+        """Write the released file again with the decisions of the reviewer, and return its state."""
         return show_file(apply_review(store, file))
 
 

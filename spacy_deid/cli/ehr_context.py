@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -34,10 +34,9 @@ PatientIdFrom = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ContextOptions:
-    """EHR context.
+    """Options of a command: where the patient and the date of a note are found."""
 
-    Where the patient and the date of a note are found.
-    """
+    panel: ClassVar[str] = "EHR context"
 
     patient_field: PatientField = None
     date_field: Annotated[

@@ -17,7 +17,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, cast, get_args, get_type_hints
 
 import typer
 
@@ -210,8 +210,8 @@ ConfigFile = Annotated[
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Turn the arguments of a command that are groups into one option per field.
 
-    command (Callable): a command. Arguments with a dataclass as their type are groups; the first line of the
-        docstring of the group, without its period, is the name of the panel in ``--help``.
+    command (Callable): a command. Arguments with a dataclass as their type are groups; the class attribute ``panel``
+        of the dataclass is the name of the panel in ``--help``.
     RETURNS (Callable): a function with the options as arguments, which typer can register.
     """
     parameters: list[inspect.Parameter] = []
@@ -223,13 +223,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter.replace(annotation=kind))
             continue
         groups[name] = kind
-        panel = (kind.__doc__ or "").partition("\n")[0].removesuffix(".")
         field_types = get_type_hints(kind, include_extras=True)
         for item in dataclasses.fields(kind):
             default = parameter.empty if item.default is dataclasses.MISSING else item.default
             base, option = get_args(field_types[item.name])
             option = copy(option)
-            option.rich_help_panel = panel
+            option.rich_help_panel = cast(Any, kind).panel
             option_type: Any = Annotated[base, option]  # type: ignore[valid-type]
             parameters.append(
                 inspect.Parameter(item.name, parameter.KEYWORD_ONLY, default=default, annotation=option_type)
@@ -249,10 +248,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True, slots=True)
 class DetectionOptions:
-    """Detection.
+    """Options of a command: the pipeline and its detectors."""
 
-    The pipeline and its detectors.
-    """
+    panel: ClassVar[str] = "Detection"
 
     pipeline: Pipeline
     operating_point: OperatingPoint = None
@@ -305,10 +303,9 @@ class DetectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class PolicyOptions:
-    """Policy and surrogates.
+    """Options of a command: what is done with each label, and the key of surrogates."""
 
-    What is done with each label, and the key of surrogates.
-    """
+    panel: ClassVar[str] = "Policy and surrogates"
 
     policy: Annotated[
         str | None,
@@ -321,10 +318,9 @@ class PolicyOptions:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseOptions(PolicyOptions):
-    """Policy and surrogates.
+    """Options of a command: what is done with each label, and the secrets that this needs."""
 
-    What is done with each label, and the secrets that this needs.
-    """
+    panel: ClassVar[str] = "Policy and surrogates"
 
     vault: Annotated[
         Path | None,
@@ -337,10 +333,9 @@ class ReleaseOptions(PolicyOptions):
 
 @dataclass(frozen=True, slots=True)
 class DocumentOptions:
-    """Documents.
+    """Options of a command: how PDF files, scans, tables and other files are read and written."""
 
-    How PDF files, scans, tables and other files are read and written.
-    """
+    panel: ClassVar[str] = "Documents"
 
     ocr_language: Annotated[
         list[str] | None,

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -37,10 +37,9 @@ from .rows import open_rejects
 
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """Input.
+    """Options of a command: how notes are read."""
 
-    How notes are read.
-    """
+    panel: ClassVar[str] = "Input"
 
     encoding: Encoding = "utf-8"
     text_field: TextField = None
@@ -51,10 +50,9 @@ class InputOptions:
 
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
-    """Output.
+    """Options of a command: what is written, and where."""
 
-    What is written, and where.
-    """
+    panel: ClassVar[str] = "Output"
 
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write to. It gets the tree of the input folder.")
@@ -86,10 +84,9 @@ class OutputOptions:
 
 @dataclass(frozen=True, slots=True)
 class ProcessOptions:
-    """Processes.
+    """Options of a command: how the work is shared among processes."""
 
-    How the work is shared among processes.
-    """
+    panel: ClassVar[str] = "Processes"
 
     batch_size: BatchSize = 64
     n_process: Processes = 1

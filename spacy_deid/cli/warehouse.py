@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """Input.
+    """Options of a command: where the notes are, and their columns."""
 
-    Where the notes are, and their columns.
-    """
+    panel: ClassVar[str] = "Input"
 
     input: Annotated[
         str,
@@ -96,10 +95,9 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Output.
+    """Options of a command: what is written, and what is processed again."""
 
-    What is written, and what is processed again.
-    """
+    panel: ClassVar[str] = "Output"
 
     output: Annotated[
         Path,
@@ -126,10 +124,9 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Engine.
+    """Options of a command: where the work is done."""
 
-    Where the work is done.
-    """
+    panel: ClassVar[str] = "Engine"
 
     engine: Annotated[
         Literal["local", "ray", "spark"],

@@ -204,13 +204,13 @@ class ExportedMaskedLM:
     def log_probs(
         self, ids: NDArray[np.int64], attention: NDArray[np.int64], places: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """See `MaskedLM.log_probs`."""
+        """Compute the log-probabilities of all pieces at the given positions; see `MaskedLM.log_probs`."""
         given = {"ids": ids, "attention": attention, "places": places}
         found: NDArray[np.float32] = self._session.run(["log_probs"], given)[0]
         return found
 
     def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
-        """See `MaskedLM.states`."""
+        """Compute the hidden states of the last layer; see `MaskedLM.states`."""
         if not any(output.name == "states" for output in self._session.get_outputs()):
             raise ConfigError(Errors.D813.format(name=self.name))
         given = {"ids": ids, "attention": attention, "places": np.zeros(1, dtype=np.int64)}
@@ -268,7 +268,7 @@ class TransformersMaskedLM:
     def log_probs(
         self, ids: NDArray[np.int64], attention: NDArray[np.int64], places: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """See `MaskedLM.log_probs`."""
+        """Compute the log-probabilities of all pieces at the given positions; see `MaskedLM.log_probs`."""
         torch = self._torch
         given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(attention)}
         asked = torch.from_numpy(places)
@@ -278,7 +278,7 @@ class TransformersMaskedLM:
         return found
 
     def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
-        """See `MaskedLM.states`."""
+        """Compute the hidden states of the last layer; see `MaskedLM.states`."""
         torch = self._torch
         given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(attention)}
         with torch.inference_mode():

@@ -307,12 +307,12 @@ def choose_score(score: str | Score, lang: str) -> Score:
 
 
 def _column(doc: Doc, words: Sequence[int], columns: Columns, name: str) -> Values:
-    """Return one column."""
+    """Return the values of one column, one for each scored word."""
     return columns[name]
 
 
 def _weighted(doc: Doc, words: Sequence[int], columns: Columns, weights: Mapping[str, float]) -> Values:
-    """Return the surprisal plus weighted columns."""
+    """Return the surprisal of each word plus the given columns, multiplied by their weights."""
     values = columns["surprisal"].copy()
     for name, weight in weights.items():
         values += weight * columns[name]

@@ -94,16 +94,16 @@ class SqlConnector:
         return options
 
     def quote(self, name: str) -> str:
-        """See `_Connector`."""
+        """Quote the name of a table or column for a statement; see `_Connector`."""
         quoted = str(self._engine.dialect.identifier_preparer.quote_identifier(name))
         return quoted.replace(":", "\\:")  # SQLAlchemy interprets a colon as a bound parameter
 
     def marks(self, count: int) -> str:
-        """See `_Connector`."""
+        """Return placeholders for a number of values; see `_Connector`."""
         return ", ".join(f":k{i}" for i in range(count))
 
     def head(self, statement: str) -> list[str]:
-        """See `_Connector`."""
+        """Return the column names of the result of a statement; see `_Connector`."""
         try:
             with self._connection.execute(self._text(statement)) as found:
                 return list(found.keys())
@@ -111,7 +111,7 @@ class SqlConnector:
             raise self._withheld(error) from None
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """See `_Connector`."""
+        """Yield the rows of the result of a statement without loading all of them; see `_Connector`."""
         try:
             given = {f"k{i}": value for i, value in enumerate(values)}
             with self._connection.execute(self._text(statement), given) as found:
@@ -126,7 +126,7 @@ class SqlConnector:
         return InputError(Errors.D748.format(source=self.name, kind=kind))
 
     def close(self) -> None:
-        """See `_Connector`."""
+        """Close the connection; see `_Connector`."""
         self._connection.close()
         self._engine.dispose()
 
@@ -150,22 +150,22 @@ class DuckConnector:
             raise InputError(Errors.D748.format(source=path, kind=type(error).__name__)) from None
 
     def quote(self, name: str) -> str:
-        """See `_Connector`."""
+        """Quote the name of a table or column for a statement; see `_Connector`."""
         return '"' + name.replace('"', '""') + '"'
 
     def marks(self, count: int) -> str:
-        """See `_Connector`."""
+        """Return placeholders for a number of values; see `_Connector`."""
         return ", ".join("?" * count)
 
     def head(self, statement: str) -> list[str]:
-        """See `_Connector`."""
+        """Return the column names of the result of a statement; see `_Connector`."""
         try:
             return [column[0] for column in self._connection.execute(statement).description or []]
         except Exception as error:
             raise InputError(Errors.D748.format(source=self.name, kind=type(error).__name__)) from None
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """See `_Connector`."""
+        """Yield the rows of the result of a statement without loading all of them; see `_Connector`."""
         try:
             cursor = self._connection.cursor().execute(statement, list(values) or None)
             while rows := cursor.fetchmany(_BATCH):
@@ -174,7 +174,7 @@ class DuckConnector:
             raise InputError(Errors.D748.format(source=self.name, kind=type(error).__name__)) from None
 
     def close(self) -> None:
-        """See `_Connector`."""
+        """Close the connection; see `_Connector`."""
         self._connection.close()
 
 
@@ -194,7 +194,7 @@ class SqlSource:
         self.columns: Sequence[str] = connector.head(f"SELECT * FROM {self._table} WHERE 1 = 0")
 
     def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """See `NoteSource.scan`."""
+        """Yield the values of the given columns for every note, without its text; see `NoteSource.scan`."""
         return self._connector.stream(f"SELECT {', '.join(map(self._connector.quote, columns))} FROM {self._table}")
 
     def cut(self, column: str, size: int) -> Iterator[Any]:
@@ -234,7 +234,9 @@ class SqlSource:
         return self._connector.stream(statement, values)
 
     def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
-        """See `NoteSource.texts`. If an id occurs in several rows, each of them is yielded."""
+        """Yield the number of a key and the text of its note; see `NoteSource.texts`. If an id occurs in several rows,
+        each of them is yielded.
+        """
         if not columns.note_id:
             raise InputError(Errors.D740.format(source=self.name, reason="a database requires a column with note ids"))
         ident, text = self._connector.quote(columns.note_id), self._connector.quote(columns.text)
@@ -249,5 +251,5 @@ class SqlSource:
                     yield rows[note_id], value
 
     def close(self) -> None:
-        """See `NoteSource.close`."""
+        """Close the connection; see `NoteSource.close`."""
         self._connector.close()

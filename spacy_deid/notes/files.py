@@ -56,12 +56,14 @@ class _Files:
                 raise self._broken(file, self._not_text(f" after row {row}")) from None
 
     def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """See `NoteSource.scan`."""
+        """Yield the values of the given columns for every note, without its text; see `NoteSource.scan`."""
         for _, values in self._rows():
             yield tuple(values.get(column) for column in columns)
 
     def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
-        """See `NoteSource.texts`. The files are read once, up to the last requested row."""
+        """Yield the number of a key and the text of its note; see `NoteSource.texts`. The files are read once, up to
+        the last requested row.
+        """
         wanted = {key.row for key in keys}
         for row, values in self._rows():
             if row in wanted:
@@ -71,7 +73,9 @@ class _Files:
                 return
 
     def close(self) -> None:
-        """See `NoteSource.close`. Files are closed after each pass, so there is nothing to do."""
+        """Close the files of the source; see `NoteSource.close`. Files are closed after each pass, so there is nothing
+        to do.
+        """
 
     def _not_text(self, where: str = "") -> str:
         """Return the message of a decoding error."""
@@ -201,13 +205,13 @@ class ParquetSource:
         self.columns: Sequence[str] = [name for name in names[0] if all(name in other for other in names)]
 
     def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """See `NoteSource.scan`."""
+        """Yield the values of the given columns for every note, without its text; see `NoteSource.scan`."""
         for file in self._files:
             for batch in self._checked(file.iter_batches(batch_size=_BATCH, columns=list(dict.fromkeys(columns)))):
                 yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
 
     def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
-        """See `NoteSource.texts`."""
+        """Yield the number of a key and the text of its note; see `NoteSource.texts`."""
         groups = [(file, i) for file in self._files for i in range(file.num_row_groups)]
         sizes = [file.metadata.row_group(i).num_rows for file, i in groups]
         starts = [0, *accumulate(sizes)]
@@ -243,7 +247,7 @@ class ParquetSource:
             raise InputError(Errors.D740.format(source=self.name, reason="damaged Parquet file")) from None
 
     def close(self) -> None:
-        """See `NoteSource.close`."""
+        """Close the files of the source; see `NoteSource.close`."""
         for file in self._files:
             file.close()
 
@@ -268,14 +272,16 @@ class FolderSource:
         self._folder, self._index, self._note_id, self._text, self._encoding = folder, index, note_id, text, encoding
 
     def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """See `NoteSource.scan`. RAISES: InputError (D742) for a row whose file cannot be read."""
+        """Yield the values of the given columns for every note, without its text; see `NoteSource.scan`. RAISES:
+        InputError (D742) for a row whose file cannot be read.
+        """
         asked = [self._note_id if name == self._text else name for name in columns]
         for row, values in enumerate(self._index.scan(asked), start=1):
             pairs = zip(columns, values, strict=True)
             yield tuple(self._read(value, row) if name == self._text else value for name, value in pairs)
 
     def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
-        """See `NoteSource.texts`."""
+        """Yield the number of a key and the text of its note; see `NoteSource.texts`."""
         return ((key.row, self._read(key.note_id, key.row)) for key in keys)
 
     def count_unnamed(self) -> int:
@@ -304,5 +310,5 @@ class FolderSource:
         raise InputError(Errors.D742.format(source=self._index.name, row=row, reason=reason))
 
     def close(self) -> None:
-        """See `NoteSource.close`."""
+        """Close the files of the source; see `NoteSource.close`."""
         self._index.close()

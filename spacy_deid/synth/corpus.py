@@ -176,8 +176,8 @@ def _of_split(templates: Sequence[Template], split: str) -> list[Template]:
 
 
 def _injectable(language: Language, split: str) -> tuple[list[Template], list[tuple[str, Template]]]:
-    """Return the sentences and clauses of a split for injection. Without sentences, lines of its note templates
-    are used.
+    """Return the templates of a split that can be inserted into real notes: sentences, and clauses as pairs of the
+    word after which a clause is inserted and its template. Without sentences, lines of its note templates are used.
     """
     clauses = [(word, clause) for word, clause in language.clauses if clause.split == split]
     return _of_split(language.sentences, split) or _of_split(language.lines, split), clauses

@@ -118,10 +118,10 @@ class LocalEngine:
     on_this_machine = True
 
     def check(self) -> None:
-        """See `Engine`."""
+        """Check that the packages of the engine are installed and that it can start; see `Engine`."""
 
     def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
-        """See `Engine`."""
+        """Process partitions and yield their outcomes as they finish; see `Engine`."""
         action = _LocalAction(str(folder))
         if not n_process:
             yield from map(action, names)
@@ -157,11 +157,11 @@ class RayEngine:
         return self.address is None
 
     def check(self) -> None:
-        """See `Engine`."""
+        """Check that the packages of the engine are installed and that it can start; see `Engine`."""
         _require("ray", "ray")
 
     def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
-        """See `Engine`."""
+        """Process partitions and yield their outcomes as they finish; see `Engine`."""
         import ray
 
         here: dict[str, Any] = {"num_cpus": n_process, "include_dashboard": False}
@@ -201,14 +201,16 @@ class SparkEngine:
         return self.address is None
 
     def check(self) -> None:
-        """See `Engine`."""
+        """Check that the packages of the engine are installed and that it can start; see `Engine`."""
         for package in ("pyspark", "pandas"):  # mapInArrow needs pandas, too
             _require("spark", package)
         if self.address is None and not shutil.which("java"):
             raise ConfigError(Errors.D968)
 
     def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
-        """See `Engine`. Spark returns results only at the end, so finished partitions are found by their records."""
+        """Process partitions and yield their outcomes as they finish; see `Engine`. Spark returns results only at the
+        end, so finished partitions are found by their records.
+        """
         from pyspark.sql import SparkSession
 
         master = self.address or f"local[{n_process},{_TRIES + 1}]"

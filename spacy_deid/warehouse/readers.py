@@ -92,7 +92,7 @@ class ParquetReader:
                 raise InputError(Errors.D740.format(source=path, reason=f"column '{name}' has the type {kind}"))
 
     def kept_types(self) -> Any:
-        """See `Reader`."""
+        """Return the Arrow schema of the columns that are copied to the output; see `Reader`."""
         import pyarrow as pa
 
         fields = [self._file.schema_arrow.field(name) for name in self._columns.keep]
@@ -100,7 +100,9 @@ class ParquetReader:
         return pa.schema([(item.name, kind) for item, kind in zip(fields, kinds, strict=True)])
 
     def cut(self, rows: int) -> Iterator[dict[str, Any]]:
-        """See `Reader`. The size of a partition is estimated from the mean size of the rows."""
+        """Yield the partitions of the input: for each what `read` needs to find its rows; see `Reader`. The size of a
+        partition is estimated from the mean size of the rows.
+        """
         meta, start = self._file.metadata, 0
         sizes = [meta.row_group(i).total_byte_size for i in range(meta.num_row_groups)]
         mean = sum(sizes) / max(1, meta.num_rows)
@@ -111,7 +113,7 @@ class ParquetReader:
             start = stop
 
     def read(self, place: Mapping[str, Any]) -> Iterator[Chunk]:
-        """See `Reader`."""
+        """Yield the rows of one partition in chunks; see `Reader`."""
         import pyarrow as pa
 
         start, stop = place["rows"]
@@ -167,13 +169,15 @@ class _Lines:
         raise NotImplementedError
 
     def kept_types(self) -> Any:
-        """See `Reader`."""
+        """Return the Arrow schema of the columns that are copied to the output; see `Reader`."""
         import pyarrow as pa
 
         return pa.schema([(name, pa.string()) for name in self._columns.keep])
 
     def cut(self, rows: int) -> Iterator[dict[str, Any]]:
-        """See `Reader`. The whole file is read to find the line ends."""
+        """Yield the partitions of the input: for each what `read` needs to find its rows; see `Reader`. The whole file
+        is read to find the line ends.
+        """
         place, start, count = [0], 0, 0
         for record in self._records(self._decode(0, None, place)):
             count += record is not None
@@ -184,7 +188,7 @@ class _Lines:
             yield {"bytes": [start, place[0]], "count": count}
 
     def read(self, place: Mapping[str, Any]) -> Iterator[Chunk]:
-        """See `Reader`."""
+        """Yield the rows of one partition in chunks; see `Reader`."""
         start, stop = place["bytes"]
         records = (record for record in self._records(self._decode(start, stop, [0])) if record is not None)
         yield from _chunks(records, self._columns)
@@ -285,13 +289,15 @@ class DatabaseReader:
         return source
 
     def kept_types(self) -> Any:
-        """See `Reader`."""
+        """Return the Arrow schema of the columns that are copied to the output; see `Reader`."""
         import pyarrow as pa
 
         return pa.schema([(name, pa.string()) for name in self._columns.keep])
 
     def cut(self, rows: int) -> Iterator[dict[str, Any]]:
-        """See `Reader`. Rows without a note id form a separate partition."""
+        """Yield the partitions of the input: for each what `read` needs to find its rows; see `Reader`. Rows without a
+        note id form a separate partition.
+        """
         low: Any = None
         ident = self._columns.note_id
         with closing(self._connect()) as source:
@@ -305,7 +311,9 @@ class DatabaseReader:
                 yield {"ids": [None, None]}
 
     def read(self, place: Mapping[str, Any]) -> Iterator[Chunk]:
-        """See `Reader`. Rows with the same id are sorted, because a database can return them in any order."""
+        """Yield the rows of one partition in chunks; see `Reader`. Rows with the same id are sorted, because a
+        database can return them in any order.
+        """
         names: list[str] = self._columns.read
         low, high = place["ids"]
         with closing(self._connect()) as source:

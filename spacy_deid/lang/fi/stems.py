@@ -151,7 +151,11 @@ def _decline_vowel(word: str, kind: str, back: bool) -> Stems:
 
 
 def _weak(word: str, kind: str) -> str:
-    """Return the weak stem: foreign words and most given names weaken geminates only."""
+    """Return the weak-grade stem of a word, to which endings such as the genitive -n are added ("katu" → "kadu").
+
+    Foreign words and most given names weaken only double consonants ("Pekka" → "Peka"), and foreign surnames none.
+    `kind` says whether the word is a "given" name, a "surname" or another word.
+    """
     if word in UNGRADED or word.endswith(UNGRADED_HEADS):
         return word
     if word.endswith(("poika", "aika")) and kind != "given":

@@ -258,6 +258,33 @@ class Errors:
     D212 = "too many lists for a lexicon: got {given}, at most {most} are allowed"
     D213 = "cannot load weights from pipeline {path}: it has no component '{name}'"
 
+    # adaptation
+    D220 = "too few annotated notes to adapt a pipeline: got {notes}, need at least {needed}"
+    D221 = (
+        "document '{name}': the entities at {first} and {second} overlap. Each character may belong to one entity only. "
+        "Correct the annotation"
+    )
+    D222 = (
+        "{count} of the annotated notes, for example '{name}', are already among the {corpus} notes for replay, so the "
+        "pipeline cannot be measured on them. Remove them from one of the two"
+    )
+    D223 = "{count} of the annotated notes, for example '{name}', have the text of another one. Remove them"
+    D224 = (
+        "too few annotated notes with identifiers: {notes} note(s) have any, need at least {needed}. Notes without "
+        "identifiers teach the classifier nothing about the identifiers to find"
+    )
+    D225 = (
+        "pipeline '{name}' cannot be adapted: its classifier is not based on spacy_deid.NoteTok2Vec.v1 on the CPU. "
+        "Continue its training with 'spacy train'"
+    )
+    D226 = (
+        "no pipeline was written: at '{point}', the character recall on {what} falls by {fall:.4f}, from {before:.4f} to "
+        "{after:.4f}. Annotate more notes, or check the annotations"
+    )
+    D227 = "{path} exists. Choose another output path"
+    D228 = "no synthetic notes for language '{lang}' to replay. Give a folder of authored notes with --replay"
+    D229 = "the pool of notes has no note that is not annotated yet"
+
     # command line
     D400 = (
         "{path}: not valid {encoding} text. Set the encoding with --encoding, or 'encoding' in the settings of a job"

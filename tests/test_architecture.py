@@ -53,6 +53,8 @@ ARROWS = {
     # dictionaries: prefers notes that the patient index finds names in
     "sampling": "dictionaries errors evaluation labels notes patient_ids",
     "synth": "errors evaluation labels patterns surrogates",
+    # ml: the network of the classifier is trained further; synth: notes that are replayed
+    "adaptation": "errors evaluation labels loading ml saving spans synth",
     # background: a word of the language is no name with a slip of the pen
     "pipeline": "background context dictionaries errors labels lemmatizers llm masked_lm medical ml offsets "
     "patient_ids patterns policies registries spans surrogates vault",
@@ -66,9 +68,9 @@ ARROWS = {
     "surrogates",
     "app": "__init__ deidentifier dictionaries documents errors evaluation io labels llm loading offsets processes "
     "results saving spans surrogates vault",
-    "cli": "__init__ app audit background deidentifier dictionaries documents ehr ehr_fields errors evaluation io "
-    "labels llm loading masked_lm medical notes offsets patient_ids policies registries results sampling "
-    "saving surrogates synth vault warehouse",
+    "cli": "__init__ adaptation app audit background deidentifier dictionaries documents ehr ehr_fields errors "
+    "evaluation io labels llm loading masked_lm medical notes offsets patient_ids policies registries results "
+    "sampling saving surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",
 }

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .adapt import adapt_pipeline
 from .calibrate import calibrate
 from .corpus import annotate, convert, synth
 from .dictionary import counts, dictionary, medical
@@ -30,6 +31,7 @@ app = typer.Typer(
 for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, audit, synth):
     app.command()(command)
 app.command()(run)
+app.command(name="adapt")(adapt_pipeline)
 app.command()(serve)
 app.add_typer(dictionary)
 app.add_typer(key)

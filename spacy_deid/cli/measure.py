@@ -106,16 +106,17 @@ def evaluate(
             raise typer.Exit(1)
 
 
-def read_gold(path: Path, scheme: str) -> list[AnnotatedText]:
+def read_gold(path: Path, scheme: str, layer: str | None = None) -> list[AnnotatedText]:
     """Read a gold corpus. A .spacy file of ``convert`` has canonical labels, whatever the scheme.
 
     path (Path): a folder or a file.
     scheme (str): label scheme of all other formats.
+    layer (Optional[str]): layer of the identifiers in CAS files, see `read_folder`.
     RETURNS (list[AnnotatedText]): the documents.
     RAISES: InputError as `read_folder`, or if there are no documents (D348).
     """
     format = detect_format(path)
-    gold = read_folder(path, format, scheme="canonical" if format == "spacy" else scheme)
+    gold = read_folder(path, format, scheme="canonical" if format == "spacy" else scheme, layer=layer)
     if not gold:
         raise InputError(Errors.D348.format(path=path))
     return gold

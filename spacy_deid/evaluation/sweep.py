@@ -151,11 +151,19 @@ class Sweep:
     nlp (Language): pipeline with ``deid_ner`` and ``deid_merge``.
     gold (Sequence[AnnotatedText]): notes with canonical labels.
     scheme (str): label scheme of the comparison.
+    read (Optional[Sequence]): output of `DeidNER.read` for the notes, such as that of other models in cross-fitting;
+        None to compute it.
     RAISES: ConfigError if ``deid_merge`` (D415) or ``deid_ner`` (D342) is missing, or for an unknown label (D001) or
         scheme (D002).
     """
 
-    def __init__(self, nlp: Language, gold: Sequence[AnnotatedText], scheme: str = "canonical") -> None:
+    def __init__(
+        self,
+        nlp: Language,
+        gold: Sequence[AnnotatedText],
+        scheme: str = "canonical",
+        read: Sequence[Any] | None = None,
+    ) -> None:
         self.nlp, self.gold, self.scheme = nlp, gold, scheme
         self.stages = take_apart(nlp)
         if not self.stages.classifier:
@@ -165,8 +173,10 @@ class Sweep:
         self.ner = cast(Any, nlp.get_pipe(classifier))
         texts = (document.text for document in gold)
         self.docs = detect(nlp, texts, self.stages, without=[classifier])
-        self._read: list[Any] = []
-        for first in range(0, len(self.docs), _BATCH):  # in batches, because the scores of the model are large
+        self._read: list[Any] = list(read or ())
+        for first in range(
+            len(self._read), len(self.docs), _BATCH
+        ):  # in batches, because the scores of the model are large
             self._read += self.ner.read(self.docs[first : first + _BATCH])
         self._letters = [alphanumeric_mask(document.text) for document in gold]
         self._owners = [self._own(doc, read) for doc, read in zip(self.docs, self._read, strict=True)]

@@ -252,6 +252,24 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """
         return read_stretches([len(dense_tokens(doc)) for doc in docs], self._emissions(list(docs)))
 
+    def read_members(self, docs: Sequence[Doc]) -> list[list[Posterior]]:
+        """Compute the probabilities of each network of a committee by itself, to see where they disagree.
+
+        docs (Sequence[Doc]): Docs; they may be empty.
+        RETURNS (list[list[Posterior]]): for each network the output of `read`; of a single network, one list.
+        RAISES: ConfigError (D203) if the model is not trained.
+        """
+        if not self.labels:
+            raise ConfigError(Errors.D203.format(name=self.name))
+        dense = [dense_tokens(doc) for doc in docs]
+        full = [i for i, rows in enumerate(dense) if len(rows)]
+        found = []
+        for member in self.model.layers if self.model.name == "committee" else [self.model]:
+            scores = member.predict([docs[i] for i in full]) if full else []
+            parts = ((i, _to_numpy(self.model, one)[dense[i]]) for i, one in zip(full, scores, strict=True))
+            found.append(read_stretches(list(map(len, dense)), parts))
+        return found
+
     def choose(self, doc: Doc, read: Posterior, point: OperatingPoint | Mapping[str, Any]) -> list[Found]:
         """Select spans at an operating point, without changing the Doc.
 
@@ -346,19 +364,21 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         loss, gradients = committee_loss([_to_numpy(self.model, score) for score in scores], gold, dense)
         return loss, [cast(Floats2d, self.model.ops.xp.asarray(gradient)) for gradient in gradients]
 
-    def calibrate(self, examples: Iterable[Example]) -> dict[str, float]:
+    def calibrate(self, examples: Iterable[Example], read: Sequence[Posterior] | None = None) -> dict[str, float]:
         """Fit the calibration curves on a development set and keep them in the settings of the component.
 
         Two curves are fitted: one for the probabilities of tokens, which thresholds are compared with, and one for the
         scores of spans. A token counts as correct if it is PHI of any label, a span if all its tokens are.
 
         examples (Iterable[Example]): held-out examples, which the model was not trained on.
+        read (Optional[Sequence[Posterior]]): output of `read` for their predicted Docs, such as that of other models
+            in cross-fitting; None to compute it.
         RETURNS (dict[str, float]): for "tokens" and "spans" the "scale", "shift" and "number", and the expected
             calibration error before ("ece_before") and after it ("ece_after"), with keys such as "tokens scale".
         """
         examples = list(examples)
         docs = [example.x for example in examples]
-        read = self.read(docs)
+        read = self.read(docs) if read is None else read
         gold = [crf.encode_tags(gold_spans(example, self.labels), len(example.x)) != crf.O for example in examples]
         right = [hits[dense_tokens(doc)] for hits, doc in zip(gold, docs, strict=True)]
         tokens, report = fit_calibration(np.concatenate([one.phi for one in read]), np.concatenate(right))
@@ -411,6 +431,21 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         super().from_disk(path, exclude=[*exclude, "model"])
         weights_from_bytes(self.model, (Path(path) / "model").read_bytes())
         self.predictor = None
+        return self
+
+    def extend_labels(self, labels: Sequence[str], model: Model[list[Doc], Scores]) -> "DeidNER":
+        """Add labels to this trained component, with weights of zero in the output layers.
+
+        labels (Sequence[str]): canonical labels.
+        model (Model): an uninitialized model with the network settings of this component, which replaces its model.
+        RETURNS (DeidNER): this component.
+        RAISES: ConfigError (D001) for an unknown label.
+        """
+        new = [get_label(label).name for label in labels if label not in self.labels]
+        data = weights_to_bytes(self.model)
+        self.cfg["labels"] = [*self.labels, *new]
+        weights_from_bytes(model, data, crf.n_tags(len(self.labels)))
+        self.model, self.predictor = model, None
         return self
 
     def continue_from(self, path: str | Path, model: Model[list[Doc], Scores]) -> "DeidNER":

@@ -126,7 +126,7 @@ def adapt(
         tuner.tune(notes, step)
     reads = [*(read[i] for i in sorted(read)), *ner.read(sweep.docs[len(own) :])]
 
-    fitter = _Fitter(nlp, ner, own, dev, reads, before)
+    fitter = _Fitter(sweep, len(own), reads, before)
     after = fitter.measure_crosswise(seed)
     calibration, fitted = fitter.fit(range(len(own)))
     ner.cfg["points"] = fitted
@@ -174,37 +174,36 @@ def adapt(
 class _Fitter:
     """Fits scores and operating points on notes that the classifier did not see.
 
-    nlp (Language): the pipeline.
-    ner (DeidNER): its classifier, whose calibration is changed.
-    own, dev (list[AnnotatedText]): the notes that were held out, and those for replay.
-    reads (list[Posterior]): probabilities for `own`, by classifiers that were trained without the note, and for `dev`.
-    before (dict[str, Counts]): counts of all these notes before the adaptation, by operating point.
+    sweep (Sweep): the pipeline and the notes, those of the hospital that were held out first, then those for replay.
+    own (int): number of the hospital's notes.
+    reads (list[Posterior]): probabilities for the notes; for the hospital's by classifiers that were trained without
+        the note.
+    before (dict[str, Counts]): counts of the notes before the adaptation, by operating point.
     """
 
-    def __init__(
-        self,
-        nlp: Language,
-        ner: Any,
-        own: list[AnnotatedText],
-        dev: list[AnnotatedText],
-        reads: list[Any],
-        before: dict[str, Counts],
-    ) -> None:
-        self.nlp, self.ner, self.own, self.dev, self.reads, self.before = nlp, ner, own, dev, reads, before
+    def __init__(self, sweep: Sweep, own: int, reads: list[Any], before: dict[str, Counts]) -> None:
+        self.whole, self.own, self.reads, self.before = sweep, own, reads, before
+        references, _ = make_docs(sweep.gold, sweep.nlp.make_doc)
+        self.examples = [Example(doc, reference) for doc, reference in zip(sweep.docs, references, strict=True)]
+        self.replayed = list(range(own, len(reads)))
+
+    def sweep(self, rows: Sequence[int]) -> Sweep:
+        """Make a sweep over some of the notes, by index, with the probabilities of `reads`."""
+        gold, docs = [self.whole.gold[i] for i in rows], [self.whole.docs[i] for i in rows]
+        sweep = Sweep(self.whole.nlp, gold, docs=docs, read=[self.reads[i] for i in rows])
+        sweep.labels = self.whole.labels  # the same columns, even if a label does not occur
+        return sweep
 
     def fit(self, chosen: Sequence[int]) -> tuple[dict[str, float], dict[str, Record]]:
-        """Calibrate the scores and fit the operating points on some of the notes that were held out, and on `dev`.
+        """Calibrate the scores and fit the operating points on some of the hospital's notes and those for replay.
 
-        chosen (Sequence[int]): indices of the notes.
+        chosen (Sequence[int]): indices of the hospital's notes.
         RETURNS (tuple): the figures of `DeidNER.calibrate`, and the operating points by name.
         """
-        rows = [*chosen, *range(len(self.own), len(self.reads))]
-        gold = [*(self.own[i] for i in chosen), *self.dev]
-        read = [self.reads[i] for i in rows]
-        references, _ = make_docs(gold, self.nlp.make_doc)
-        examples = [Example(self.nlp.make_doc(doc.text), doc) for doc in references]
-        figures = self.ner.calibrate(examples, read)
-        table = measure(Sweep(self.nlp, gold, read=read), _TRIED)
+        rows = [*chosen, *self.replayed]
+        ner: Any = self.whole.ner
+        figures = ner.calibrate([self.examples[i] for i in rows], [self.reads[i] for i in rows])
+        table = measure(self.sweep(rows), _TRIED)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PointWarning)  # the report shows the precision
             points = fit_points(table)
@@ -215,18 +214,15 @@ class _Fitter:
         return figures, points
 
     def measure_crosswise(self, seed: int) -> dict[str, Counts]:
-        """Count all notes at points that were fitted on the other half of those that were held out.
+        """Count the hospital's notes at points that were fitted on the other half of them.
 
-        RETURNS (dict[str, Counts]): counts of `own` and `dev` by operating point.
+        RETURNS (dict[str, Counts]): counts of all notes by operating point.
         """
-        halves = deal(self.own, 2, seed)
+        halves = deal(self.whole.gold[: self.own], 2, seed)
         parts: list[dict[str, Counts]] = []
         for fitted_on, measured in (halves, halves[::-1]):
             _, points = self.fit(fitted_on)
-            rows = [*measured, *range(len(self.own), len(self.reads))]
-            gold = [*(self.own[i] for i in measured), *self.dev]
-            sweep = Sweep(self.nlp, gold, read=[self.reads[i] for i in rows])
-            sweep.labels = sorted({e.label for note in (*self.own, *self.dev) for e in note.entities})
+            sweep = self.sweep([*measured, *self.replayed])
             parts.append({name: sweep.count(point) for name, point in points.items()})
         order = np.argsort([*halves[1], *halves[0]])
 

@@ -13,14 +13,13 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
 from spacy.util import registry
-from thinc.api import Adam, Optimizer, fix_random_seed
+from thinc.api import Adam, Model, Optimizer, fix_random_seed
 from thinc.schedules import warmup_linear
 
 from ..errors import ConfigError, Errors
 from ..evaluation import AnnotatedText, make_docs
 from ..ml.augment import make_casing_augmenter
 from ..ml.prediction import can_predict
-from ..ml.tagger import weights_from_bytes, weights_to_bytes
 from ..synth.training import make_mixed_reader, make_noise_augmenter
 from .notes import Pass
 
@@ -82,7 +81,7 @@ class Tuner:
             name = next(name for name, part in nlp.pipeline if part is ner)
             block = nlp.config.interpolate()["components"][name]["model"]
             ner.extend_labels(self.added, registry.resolve({"model": block})["model"])
-        self.start = weights_to_bytes(ner.model)
+        self.start = _weights(ner.model)
 
     def tune(self, notes: Sequence[AnnotatedText], step: Callable[[], object] = lambda: None) -> None:
         """Fine-tune the classifier on notes, starting from the weights before any fine-tuning.
@@ -90,7 +89,7 @@ class Tuner:
         notes (Sequence[AnnotatedText]): training notes with labels of the classifier.
         step (Callable): called after each step, for a progress bar.
         """
-        weights_from_bytes(self.ner.model, self.start)
+        _set_weights(self.start)
         plan, steps = self.plan, self.plan.steps_for(len(notes))
         fix_random_seed(plan.seed)
         rate: Any = warmup_linear(plan.learn_rate, max(1, steps // 10), steps + 1)
@@ -101,10 +100,8 @@ class Tuner:
             sgd.step_schedules()  # type: ignore[no-untyped-call]
             step()
         with self.ner.model.use_params(sgd.averages or {}):
-            tuned = weights_to_bytes(self.ner.model)
-        weights_from_bytes(
-            self.ner.model, tuned
-        )  # rounded as they are saved, so that what is measured is what is saved
+            tuned = _weights(self.ner.model)
+        _set_weights(tuned)
         self.ner.predictor = None
 
     def _batches(self, notes: Sequence[AnnotatedText]) -> Iterator[list[Example]]:
@@ -130,3 +127,22 @@ class Tuner:
                 yield from augment(nlp, Example(nlp.make_doc(note.text), doc))
 
         return read
+
+
+Weights = list[tuple[Model[Any, Any], str, Any]]
+
+
+def _weights(model: Model[Any, Any]) -> Weights:
+    """Return the parameters of a model, rounded as they are saved, so that what is measured is what is saved."""
+    return [
+        (node, name, node.get_param(name).astype("float16").astype("float32"))
+        for node in model.walk()
+        for name in node.param_names
+        if node.has_param(name)
+    ]
+
+
+def _set_weights(weights: Weights) -> None:
+    """Set the parameters that `_weights` returned."""
+    for node, name, array in weights:
+        node.set_param(name, array.copy())

@@ -151,6 +151,7 @@ class Sweep:
     nlp (Language): pipeline with ``deid_ner`` and ``deid_merge``.
     gold (Sequence[AnnotatedText]): notes with canonical labels.
     scheme (str): label scheme of the comparison.
+    docs (Optional[Sequence[Doc]]): output of `detect` for the notes without the classifier; None to compute it.
     read (Optional[Sequence]): output of `DeidNER.read` for the notes, such as that of other models in cross-fitting;
         None to compute it.
     RAISES: ConfigError if ``deid_merge`` (D415) or ``deid_ner`` (D342) is missing, or for an unknown label (D001) or
@@ -162,6 +163,7 @@ class Sweep:
         nlp: Language,
         gold: Sequence[AnnotatedText],
         scheme: str = "canonical",
+        docs: Sequence[Doc] | None = None,
         read: Sequence[Any] | None = None,
     ) -> None:
         self.nlp, self.gold, self.scheme = nlp, gold, scheme
@@ -172,7 +174,7 @@ class Sweep:
         classifier = self.stages.classifier
         self.ner = cast(Any, nlp.get_pipe(classifier))
         texts = (document.text for document in gold)
-        self.docs = detect(nlp, texts, self.stages, without=[classifier])
+        self.docs = list(docs or detect(nlp, texts, self.stages, without=[classifier]))
         self._read: list[Any] = list(read or ())
         for first in range(
             len(self._read), len(self.docs), _BATCH

@@ -24,8 +24,8 @@ from spacy_deid.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# Pages that load many pipelines or calibrate one; the README and the other pages show the same interfaces.
-LONG = {"surrogates.md", "operating_points.md"}
+# Pages that load many pipelines, or calibrate or train one; the README and the other pages show the same interfaces.
+LONG = {"adapt.md", "surrogates.md", "operating_points.md"}
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 

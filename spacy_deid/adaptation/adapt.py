@@ -106,13 +106,13 @@ def adapt(
     }
     known = ner.labels
     notes, dev = relabel_notes(notes, known), relabel_notes(replay.dev, known)
-    labels = {e.label for note in (*notes, *relabel_notes(replay.train, known)) for e in note.entities}
+    labels = {e.label for note in (*notes, *dev, *relabel_notes(replay.train, known)) for e in note.entities}
     few, seed = len(notes) < FEW, settings.plan.seed
     held = deal(notes, settings.parts, seed) if few else deal(notes, _HELD_OUT, seed)[:1]
 
     own = [notes[i] for i in (range(len(notes)) if few else held[0])]  # those that are measured
     sweep = Sweep(nlp, [*own, *dev])
-    used, points = ner.operating_point, dict(ner.cfg["points"])
+    used, points = ner.operating_point, dict(ner.cfg.get("points", {}))
     current = {"default": ner.get_point().default, "labels": dict(ner.get_point().labels)}
     before = {name: sweep.count(points.get(name, current)) for name in ("balanced", "high_recall", "max_recall")}
 
@@ -130,6 +130,7 @@ def adapt(
     after = fitter.measure_crosswise(seed)
     calibration, fitted = fitter.fit(range(len(own)))
     ner.cfg["points"] = fitted
+    ner.cfg["version"] = f"{nlp.meta['version']}+{tuner.digest()}"  # recorded with each detection
     if used is None or used not in fitted:
         use_operating_point(nlp, "balanced" if used is None else "high_recall")
 

@@ -5,6 +5,7 @@ number of steps is fixed in advance and grows with the number of notes, because 
 to stop.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -103,6 +104,13 @@ class Tuner:
             tuned = _weights(self.ner.model)
         _set_weights(tuned)
         self.ner.predictor = None
+
+    def digest(self) -> str:
+        """Return the first 12 hexadecimal digits of the SHA-256 of the current weights, which identify them."""
+        digest = hashlib.sha256()
+        for _, _, array in _weights(self.ner.model):
+            digest.update(array.tobytes())
+        return digest.hexdigest()[:12]
 
     def _batches(self, notes: Sequence[AnnotatedText]) -> Iterator[list[Example]]:
         """Yield batches of the mixture without end."""

@@ -81,13 +81,16 @@ def adapted(small, strict, gold, tmp_path_factory):
     return folder, result
 
 
-def test_the_pipeline_is_saved_whole_and_at_the_same_point(adapted):
+def test_the_pipeline_is_saved_whole_and_at_the_same_point(adapted, strict):
     folder, result = adapted
     assert verify_checksums(folder / "new")
     nlp = spacy_deid.load(folder / "new")
     ner = nlp.get_pipe("deid_ner")
     assert ner.operating_point == "balanced"
     assert list(ner.cfg["points"]) == ["balanced", "high_recall", "max_recall"]
+    version = srsly.read_json(strict / "deid_ner" / "cfg")["version"]
+    assert ner.cfg["version"].partition("+")[0] == version.partition("+")[0]
+    assert ner.cfg["version"] != version
     assert nlp("Paciente: Ana Ruiz Soto. NIF: 12345678Z.").ents
     assert "saved to" in result.stdout
 

@@ -1,7 +1,8 @@
-"""Validate, replace and invent identifiers of the United States and the United Kingdom.
+"""Validate, replace and invent identifiers of English-speaking countries.
 
-These are SSN, NPI, DEA, MBI, NHS and CHI numbers. Validators are for the rules of `deid_patterns`; invented
-identifiers are for synthetic notes.
+These are SSN, NPI, DEA and MBI (United States) and NHS and CHI numbers (United Kingdom). Validators are for the rules
+of `deid_patterns`; there are also those of PPS (Ireland), NHI (New Zealand), Medicare (Australia), Ontario and Quebec
+health numbers. Invented identifiers are for synthetic notes.
 
 Numbers that are set apart, from which surrogates are drawn:
 
@@ -12,18 +13,20 @@ Numbers that are set apart, from which surrogates are drawn:
 None are set apart for NPI, DEA and MBI; the chance that a surrogate is somebody's MBI is below one in ten thousand.
 """
 
+import re
 from random import Random
 
 from ..identifiers import IdentifierConventions, IdentifierKind, Parts, luhn, numbered, spread, weighted_sum
 from ..synthesis import IdBearer
 from ..text import DIGITS, LETTERS
-from ..validation import is_dmy, read_digits
+from ..validation import compact, is_dmy, read_digits
 
 _STAFF = frozenset({"LICENSE", "EMPLOYEE_ID", "ID_OTHER", "NATIONAL_ID"})
 _AREAS = tuple(numbered(900, 999, 3))
 _GROUPS = tuple(numbered(1, 49, 2))
 _SERIALS = tuple(numbered(1, 9999, 4))
 _MBI = "ACDEFGHJKMNPQRTUVWXY"
+_NHI = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
 def finish_npi(code: str) -> str:
@@ -83,6 +86,65 @@ def is_ssn(text: str) -> bool:
     return len(code) == 9 and area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
 
 
+def is_pps(text: str) -> bool:
+    """Whether a text is an Irish personal public service number: its letter is the check character.
+
+    The sum of the seven digits times 8 … 2, plus nine times the position of a second letter in the alphabet (W is 0),
+    modulo 23 is the position of the first letter (Department of Social Protection).
+    """
+    code = compact(text)
+    digits, letters = code[:7], code[7:]
+    if not (digits.isdecimal() and len(digits) == 7 and letters.isalpha() and len(letters) in (1, 2)):
+        return False
+    second = 9 * ("WABCDEFGHI".find(letters[1]) if len(letters) == 2 else 0)
+    return (
+        second >= 0 and "WABCDEFGHIJKLMNOPQRSTUV"[(weighted_sum(digits, range(8, 1, -1)) + second) % 23] == letters[0]
+    )
+
+
+def is_nhi(text: str) -> bool:
+    """Whether a text is a national health index number of New Zealand (HISO 10046:2023).
+
+    Letters count by their position in the alphabet without I and O. The sum of the first six characters times 7 … 2
+    gives the last one: a digit modulo 11, in the newer format a letter modulo 23.
+    """
+    code = compact(text)
+    if not re.fullmatch(r"[A-HJ-NP-Z]{3}(?:\d{4}|\d\d[A-HJ-NP-Z]{2})", code):
+        return False
+    values = [int(char) if char.isdecimal() else _NHI.index(char) + 1 for char in code[:6]]
+    total = sum(value * weight for value, weight in zip(values, range(7, 1, -1), strict=True))
+    if code[6].isdecimal():
+        return total % 11 != 0 and str((11 - total % 11) % 10) == code[6]
+    return _NHI[22 - total % 23] == code[6]
+
+
+def is_medicare_au(text: str) -> bool:
+    """Whether a text is an Australian Medicare number: digit 9 is the sum of the first eight times 1, 3, 7, 9, 1, 3,
+    7, 9, modulo 10 (Services Australia). The issue number and a person's number may follow.
+    """
+    code = _digits(text)
+    if len(code) not in (10, 11) or code[0] not in "23456":
+        return False
+    return weighted_sum(code[:8], (1, 3, 7, 9, 1, 3, 7, 9)) % 10 == int(code[8])
+
+
+def is_health_card_on(text: str) -> bool:
+    """Whether a text has the ten digits of an Ontario health card, the last of them the Luhn check digit."""
+    code = _digits(text)
+    return len(code) == 10 and code[0] != "0" and luhn(code[:-1]) == code[-1]
+
+
+def is_ramq(text: str) -> bool:
+    """Whether a text can be a health insurance number of Quebec: four letters of the name, year, month (plus 50 for
+    women) and day of birth, two characters (RAMQ).
+    """
+    match = re.fullmatch(r"[A-Z]{4}\d\d(\d\d)(\d\d)[A-Z\d]{2}", compact(text))
+    if not match:
+        return False
+    month, day = int(match[1]), int(match[2])
+    return (1 <= month <= 12 or 51 <= month <= 62) and 1 <= day <= 31
+
+
 def _digits(text: str) -> str:
     """Return the digits of a text as a string."""
     return "".join(map(str, read_digits(text)))
@@ -130,7 +192,18 @@ IDENTIFIERS = IdentifierConventions(
     conjunctions=("and", "or", "to"),
 )
 
-VALIDATORS = {"nhs": is_nhs_number, "chi": is_chi, "npi": is_npi, "dea": is_dea, "ssn": is_ssn}
+VALIDATORS = {
+    "nhs": is_nhs_number,
+    "chi": is_chi,
+    "npi": is_npi,
+    "dea": is_dea,
+    "ssn": is_ssn,
+    "pps": is_pps,
+    "nhi": is_nhi,
+    "medicare_au": is_medicare_au,
+    "health_card_on": is_health_card_on,
+    "ramq": is_ramq,
+}
 
 
 def make_ssn(rng: Random, bearer: IdBearer) -> str:

@@ -2,6 +2,7 @@
 
     python -m benchmarks.authored baseline corpus/authored [--lang en] [--point balanced]
     python -m benchmarks.authored agreement corpus/authored
+    python -m benchmarks.authored variety corpus/authored --assets corpus
 
 Only letters and digits count, whatever the label under which they are found. *Direct* identifiers are names, numbers,
 contacts, streets, postal codes and dates; the others (*quasi*: ages, professions, institutions, places) identify
@@ -11,10 +12,15 @@ it has identifiers and no direct one keeps a letter or digit. An *alarm* is a fo
 ``agreement`` compares the notes with a second reading of the same texts (second/LANG.jsonl), by readers who did not
 see the marks: agreement of characters is F1 of the covered letters and digits, agreement of labels is the share of
 the characters covered by both that have the same label.
+
+``variety`` compares the training notes with open notes: MTSamples, E3C and notes of visits in English, E3C and NUBes
+in Spanish. The type-token ratio is the mean over stretches of 500 words; a heading is a line that ends with a colon,
+or the words before a colon at the start of a line.
 """
 
 import csv
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -32,6 +38,7 @@ from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.policies import load_policy
 from spacy_deid.synth.authored import NAMES, AuthoredNote, read_authored
+from spacy_deid.synth.carriers import read_carriers
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -41,6 +48,7 @@ QUASI = frozenset(
 )
 POINTS = ("balanced", "high_recall")
 LANGUAGES = ("en", "es", "fi")
+OPEN_NOTES = ("en", "es")  # languages with open clinical notes
 # (operating point, figure) → target
 TARGETS = {
     ("balanced", "direct recall"): 0.97,
@@ -192,6 +200,40 @@ def baseline(
             if row.data == f"authored {code}" and row.name in whole
         ]
         replace_rows(metrics.with_name(f"detection_{code}.json"), summary)
+
+
+@app.command()
+def variety(
+    context: typer.Context,
+    folder: Folder,
+    assets: Annotated[Path, typer.Option(help="Folder of the open corpora.")] = Path("corpus"),
+    metrics: Metrics = Path("metrics/authored_variety.json"),
+) -> None:
+    """Compare the variety of words and headings with that of open notes."""
+    command, rows, today = (
+        command_line("benchmarks.authored variety", context),
+        list[MetricRow](),
+        date.today().isoformat(),
+    )
+    for code in LANGUAGES:
+        texts = {f"authored {code}": [note.annotated().text for note in read_authored(folder / code / "train")]}
+        if code in OPEN_NOTES:
+            texts[f"open notes {code}"] = [text for _, text in read_carriers(assets, code)]
+        for data, notes in texts.items():
+            words = [word.casefold() for text in notes for word in re.findall(r"[^\W\d_]+", text)]
+            stretches = [words[i : i + 500] for i in range(0, len(words) - 499, 500)]
+            headings = [match.casefold() for text in notes for match in re.findall(r"(?m)^([^\n:]{3,40}):", text)]
+            figures = {
+                "type-token ratio of 500 words": float(np.mean([len(set(part)) / 500 for part in stretches])),
+                "headings per note": len(headings) / len(notes),
+                "share of headings that occur once": Counter(Counter(headings).values())[1] / max(1, len(headings)),
+            }
+            rows += [
+                MetricRow(name, round(value, 4), None, "higher", data, "train", command, today)
+                for name, value in figures.items()
+            ]
+            typer.echo(f"{data}, {len(notes)} notes: " + ", ".join(f"{k} {v:.3f}" for k, v in figures.items()))
+    replace_rows(metrics, rows)
 
 
 @app.command()

@@ -32,6 +32,7 @@ DOCUMENTS = (
     "README.md",
     "docs/figures.md",
     "docs/guides/audit.md",
+    "docs/reference/authored_corpus.md",
     "docs/reference/benchmarks.md",
     "docs/reference/document_benchmarks.md",
     "docs/guides/evaluation.md",

@@ -126,6 +126,7 @@ DEFAULT_MODEL = {
         "threshold": 0.5,
         "operating_point": None,
         "propagate_names": True,
+        "second_reading": False,
         "scorer": {"@scorers": "spacy_deid.deid_scorer.v1"},
     },
 )
@@ -137,6 +138,7 @@ def make_ner(
     threshold: float | dict[str, float],
     operating_point: str | None,
     propagate_names: bool,
+    second_reading: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "DeidNER":
     """Make a ``deid_ner`` component, a trainable token classifier for identifiers.
@@ -150,11 +152,23 @@ def make_ner(
     operating_point (Optional[str]): name of thresholds that `spacy-deid calibrate` fitted, used instead of the
         threshold.
     propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
+    second_reading (bool): whether a damaged note (scanned, with broken words, in capitals) is read a second time after
+        the damage was undone. What either reading finds is detected.
     scorer (Optional[Callable]): registered scorer.
     """
     from .pipeline.ner import DeidNER
 
-    ner = DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, propagate_names=propagate_names, scorer=scorer)
+    ner = DeidNER(
+        nlp.vocab,
+        model,
+        name,
+        key=key,
+        threshold=threshold,
+        propagate_names=propagate_names,
+        scorer=scorer,
+        second_reading=second_reading,
+        tokenizer=nlp.tokenizer,
+    )
     ner.operating_point = operating_point  # unchecked: its thresholds come with the weights
     return ner
 

@@ -41,6 +41,7 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
         "eponym_heads.csv": "head words of eponyms by concept, separated by |",
         "expansion.toml": "how entries from an EHR are written in notes: date orders, streets, nicknames",
         "fairness.txt": "sentences with a slot for a name, for the fairness benchmark",
+        "field_words.txt": "words of fields and instructions that record systems print, separated by blanks",
         "function_words.txt": "function words, separated by blanks",
         "gazetteer.csv": "places that `deid_ruler` can look for",
         "masked_lm/": "masked language model that scores surprisal",

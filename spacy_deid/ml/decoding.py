@@ -204,11 +204,13 @@ class Posterior:
         lowest `phi` of the tokens).
     phi (ndarray): uncalibrated probability of each token to be PHI of any label, float32, shape (tokens,).
     labels (ndarray): index of each token's most probable label if the token is PHI, shape (tokens,).
+    first (Optional[Posterior]): the predictions without those of a second reading; None if there was none.
     """
 
     spans: Decoded
     phi: np.ndarray
     labels: np.ndarray
+    first: "Posterior | None" = None
 
 
 def decode_spans(

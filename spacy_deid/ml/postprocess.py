@@ -171,6 +171,7 @@ def settle_roles(doc: Doc, spans: Decoded, persons: Collection[int]) -> Decoded:
 
 
 _SHORTEST = 3  # characters of a word that is looked for again
+_CERTAIN = 2  # places at which a known word must have been found to be looked for again
 
 
 def propagate_names(
@@ -178,6 +179,7 @@ def propagate_names(
     spans: Sequence[tuple[int, int, int, float]],
     persons: Collection[int],
     forms: Callable[[str], Collection[str]] | None = None,
+    is_known: Callable[[str], bool] | None = None,
 ) -> list[tuple[int, int, int, float]]:
     """Find further mentions of the words of names.
 
@@ -185,10 +187,15 @@ def propagate_names(
     the note: "del" in "Ana del Río" is not searched for, nor is "Cruz" if the note has "cruz roja". In a note mostly
     in capitals names look like other words, so nothing is searched for.
 
+    One mistake must not cover a common word in the whole note. A known word, such as a field key or a drug, is
+    therefore found again only if it was found as a name at two places, or next to another word of a name.
+
     doc (Doc): the note.
     spans (Sequence[tuple]): spans that were found: start token, end token, label index, probability.
     persons (Collection[int]): indices of the labels of persons.
     forms (Optional[Callable]): name → its case forms, in a language with cases: "Virtanen" is found as "Virtasella".
+    is_known (Optional[Callable]): word → whether it is a known word that is usually no name; see
+        `medical.known_words`. None if no word is known.
     RETURNS (list[tuple]): further spans, disjoint from the given ones; each has the label and probability of the first
         span that contains its first word.
     """
@@ -201,18 +208,25 @@ def propagate_names(
     free, written = np.ones(len(doc), dtype=bool), words & (small == 0)
     common = set(lower[small == 1].tolist())
     known: dict[int, tuple[int, float]] = {}
+    places: Counter[int] = Counter()
+    doubtful: dict[int, int] = {}  # form of a known word → the word
     read: set[int] = set()  # a name stands in a long note a thousand times, and its cases take long to make
     for start, end, label, score in spans:
         free[start:end] = False
         for token in doc[start:end] if label in persons else ():
+            places[token.lower] += 1
             if written[token.i] and token.orth not in read:
                 read.add(token.orth)
                 name = token.text if token.is_title else token.text.capitalize()
                 names = [token.lower, *([hash_string(form.lower()) for form in forms(name)] if forms else [])]
                 known |= {name: (label, score) for name in names if name not in common and name not in known}
+                if is_known and is_known(token.lower_):
+                    doubtful |= dict.fromkeys(names, token.lower)
     unread = np.flatnonzero(free & written)
     again = unread[[word in known for word in lower[unread].tolist()]]
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
+    weak = {form for form, word in doubtful.items() if places[word] < _CERTAIN}
+    runs = [run for run in runs if not weak.issuperset(lower[run].tolist())] if weak else runs
     return [(int(run[0]), int(run[-1]) + 1, *known[int(lower[run[0]])]) for run in runs]
 
 

@@ -22,6 +22,7 @@ from thinc.types import Floats2d, Floats3d
 from ..errors import ConfigError, Errors
 from ..labels import LABELS, get_label
 from ..lang.inflection import forms_of_names
+from ..medical.known_words import known_words
 from ..ml import crf
 from ..ml.crf import committee_loss, encode_dense, gold_spans
 from ..ml.decoding import (
@@ -38,6 +39,7 @@ from ..ml.decoding import (
 from ..ml.features import dense_tokens
 from ..ml.postprocess import admit, join_names, propagate_names, settle_roles, split_contacts, trim, widen
 from ..ml.prediction import Predictor, can_predict
+from ..ml.second_reading import undo_damage, unite
 from ..ml.tagger import weights_from_bytes, weights_to_bytes
 from ..spans import Evidence, check_key, write_evidence
 
@@ -70,12 +72,16 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         threshold: float | Mapping[str, float],
         propagate_names: bool,
         scorer: Callable[..., dict[str, Any]] | None,
+        second_reading: bool = False,
+        tokenizer: Callable[[str], Doc] | None = None,
     ) -> None:
         self.vocab = vocab
         self.model = model
         self.name = name
         self.key = check_key(key)
         self.propagate_names = propagate_names
+        self.second_reading = second_reading
+        self.tokenizer = tokenizer
         self.scorer = scorer
         self.predictor: Predictor | None = None
         self.operating_point: str | None = None
@@ -236,7 +242,8 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         docs (Iterable[Doc]): Docs; they may be empty.
         operating_point (Optional[str]): a named operating point; None for the current one.
         RETURNS (list[list[tuple]]): for each Doc the spans as (start token, end token, label index, probability,
-            rule). The rule is "model" for a span that the model found, or "echo" for a further mention of its name.
+            rule). The rule is "model" for a span that the model found, "second reading" if it found a part of it only
+            in the restored text of a damaged note, or "echo" for a further mention of its name.
         RAISES: ConfigError if the model is not trained (D203) or has no such operating point (D341).
         """
         docs, point = list(docs), self.get_point(operating_point)
@@ -250,6 +257,17 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
             which leaves out most white space.
         RAISES: ConfigError (D203) if the model is not trained.
         """
+        found = self._read(docs)
+        if not (self.second_reading and self.tokenizer):
+            return found
+        restored = {i: text for i, doc in enumerate(docs) if (text := undo_damage(doc.text))}
+        again = [self.tokenizer(text) for text, _ in restored.values()]
+        for (i, (_, origin)), doc, second in zip(restored.items(), again, self._read(again), strict=True):
+            found[i] = unite(docs[i], found[i], doc, second, origin)
+        return found
+
+    def _read(self, docs: Sequence[Doc]) -> list[Posterior]:
+        """Compute the probabilities for Docs from one reading."""
         return read_stretches([len(dense_tokens(doc)) for doc in docs], self._emissions(list(docs)))
 
     def read_members(self, docs: Sequence[Doc]) -> list[list[Posterior]]:
@@ -280,7 +298,15 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """
         if isinstance(point, Mapping):
             point = OperatingPoint(point["default"], point["labels"])
-        return self._with_propagated(doc, self._choose(doc, read, point))
+        found = self._with_propagated(doc, self._choose(doc, read, point))
+        if read.first is None:
+            return found
+        once = widen(self._covering(read.first, point), dense_tokens(doc))
+        covered = {i for start, end, *_ in once for i in range(start, end)}
+        return [
+            (s, e, k, p, "second reading" if rule == "model" and not covered.issuperset(range(s, e)) else rule)
+            for s, e, k, p, rule in found
+        ]
 
     def likely_labels(self, doc: Doc, read: Posterior) -> list[tuple[int, int, str]]:
         """Return the label that each token would have if it were PHI. The token is compared with its threshold.
@@ -294,11 +320,15 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 
     def _choose(self, doc: Doc, read: Posterior, point: OperatingPoint) -> Decoded:
         """Return the corrected spans of the model at an operating point, without further mentions of names."""
-        tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
-        found = choose_spans(read, point.thresholds(self.labels), tokens, spans)
+        found = self._covering(read, point)
         contacts = {i for i, label in enumerate(self.labels) if LABELS[label].hipaa in _CONTACTS}
         parted = split_contacts(doc, widen(found, dense_tokens(doc)), contacts)
         return join_names(doc, admit(doc, trim(doc, parted), self.labels), self._persons())
+
+    def _covering(self, read: Posterior, point: OperatingPoint) -> Decoded:
+        """Return the spans of the model at an operating point, over dense tokens and without corrections."""
+        tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
+        return choose_spans(read, point.thresholds(self.labels), tokens, spans)
 
     def _persons(self) -> set[int]:
         """Return the indices of the labels for names of persons."""
@@ -307,7 +337,8 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     def _with_propagated(self, doc: Doc, spans: Decoded) -> list[Found]:
         """Add further mentions of the names that were found, join adjacent parts of a name, and settle roles."""
         persons = self._persons()
-        echoes = set(propagate_names(doc, spans, persons, forms_of_names(doc.lang_)) if self.propagate_names else [])
+        forms, is_known = forms_of_names(doc.lang_), known_words(doc.lang_)
+        echoes = set(propagate_names(doc, spans, persons, forms, is_known) if self.propagate_names else [])
         whole = join_names(doc, sorted([*spans, *echoes]), persons, echoes)
         rules = ["echo" if span in echoes else "model" for span in whole]
         return [(*span, rule) for span, rule in zip(settle_roles(doc, whole, persons), rules, strict=True)]

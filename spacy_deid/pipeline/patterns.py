@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from ..lang.inflection import forms_of_names
+from ..medical.known_words import known_words
 from ..ml.postprocess import propagate_names
 from ..patterns import (
     COMMON,
@@ -170,9 +171,10 @@ class Patterns:
             return found
         spans = [doc.char_span(item.start, item.end, alignment_mode="expand") for item in found]
         numbered = [(s.start, s.end, i, found[i].score) for i, s in enumerate(spans) if s is not None]
+        forms, is_known = forms_of_names(doc.lang_), known_words(doc.lang_)
         further = [
             Evidence(doc[start].idx, doc[end - 1].idx + len(doc[end - 1]), found[i].label, self.name, score, "echo")
-            for start, end, i, score in propagate_names(doc, numbered, persons, forms_of_names(doc.lang_))
+            for start, end, i, score in propagate_names(doc, numbered, persons, forms, is_known)
         ]
         return sorted([*found, *further], key=lambda item: item.start)
 

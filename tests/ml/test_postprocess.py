@@ -183,6 +183,34 @@ def test_short_words_are_left_alone(clinical_nlp):
     assert echoes(clinical_nlp, "Nombre: J. A.\nGrupo A. Grado J.", "J. A.") == []
 
 
+PRINT_OUT = (
+    "AFTER VISIT SUMMARY Page 1 of 4 Care Plan Partner Code Status Full Code Rosalba Zyxwalda Care Plan Follow Plan B "
+    "Zyxwalda denies pain Inhale 2 puffs Inhale slowly Code 12 Dr Zyxwalda Plan reviewed"
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["Care Plan Partner"], []),  # a field that the classifier took for a relative
+        (["Inhale"], []),
+        (["Rosalba Zyxwalda"], ["Zyxwalda", "Zyxwalda Plan"]),  # a rare surname, found once
+        (["Code Status", "Full Code"], ["Code"]),  # two places
+    ],
+)
+def test_field_keys_and_verbs_of_a_print_out_are_not_names(clinical_nlp, names, expected):
+    doc = clinical_nlp.make_doc(PRINT_OUT)
+    starts = [PRINT_OUT.index(name) for name in names]
+    spans = [doc.char_span(start, start + len(name)) for start, name in zip(starts, names, strict=True)]
+    numbered = [(span.start, span.end, PERSON, 0.9) for span in spans]
+    if "Rosalba Zyxwalda" in names:  # "Plan" next to a name belongs to it
+        plan = doc.char_span(PRINT_OUT.index("Plan"), PRINT_OUT.index("Plan") + 4)
+        numbered.append((plan.start, plan.end, PERSON, 0.9))
+    known = {"care", "plan", "partner", "code", "status", "full", "inhale"}
+    found = propagate_names(doc, sorted(numbered), {PERSON}, is_known=known.__contains__)
+    assert [doc[start:end].text for start, end, *_ in found] == expected
+
+
 def test_names_of_places_do_not_echo(clinical_nlp):
     assert echoes(clinical_nlp, "Nombre: Soria\nSoria", "Soria", PLACE) == []
 

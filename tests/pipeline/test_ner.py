@@ -1,6 +1,7 @@
 """deid_ner: trained on a handful of lines, saved, reloaded, run in batches and processes."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from spacy.util import fix_random_seed
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.ml.crf import gold_spans
+from spacy_deid.ml.decoding import Posterior
 from spacy_deid.ml.prediction import Predictor
 from spacy_deid.spans import read_evidence
 
@@ -278,3 +280,44 @@ def test_of_entities_that_share_a_token_the_longer_keeps_it_and_nothing_is_lost(
     reference = Doc(nlp.vocab, words=["2", "0Ana"], spaces=[False, False], ents=["B-AGE", "B-PATIENT"])
     predicted = Doc(nlp.vocab, words=["20", "Ana"], spaces=[False, False])
     assert gold_spans(Example(predicted, reference), ["PATIENT", "AGE"]) == [(0, 2, 0)]
+
+
+BROKEN = "Acude por dolor. Dra. Eva Gil. Hemo-\nglobina 13,2 g/dl y di-\neta.\n" + TEXT
+
+
+@pytest.fixture
+def twice(nlp):
+    nlp.get_pipe("deid_ner").second_reading = True
+    yield nlp
+    nlp.get_pipe("deid_ner").second_reading = False
+
+
+def test_a_second_reading_loses_nothing_and_its_rule_says_what_it_added(nlp, twice):
+    ner = nlp.get_pipe("deid_ner")
+    doc = nlp.make_doc(BROKEN)
+    (both,) = ner.read([doc])
+    assert both.first is not None
+    assert (both.phi >= both.first.phi).all()
+    only = Posterior([], np.zeros_like(both.phi), both.labels)
+    rules = {rule for *_, rule in ner.choose(doc, replace(both, first=only), ner.get_point())}
+    assert "second reading" in rules
+    assert "model" not in rules
+    assert {rule for *_, rule in ner.choose(doc, replace(both, first=both), ner.get_point())} <= {"model", "echo"}
+
+
+def test_an_undamaged_note_is_found_alike_with_a_second_reading(nlp, twice):
+    assert nlp.get_pipe("deid_ner").read([nlp.make_doc(TEXT)])[0].first is None
+    assert found(twice(TEXT)) == FOUND
+    assert found(twice("")) == []
+
+
+def test_the_second_reading_runs_in_processes_and_after_pickling(twice):
+    docs = [(doc.text, found(doc)) for doc in twice.pipe([BROKEN, TEXT] * 2)]
+    assert [(doc.text, found(doc)) for doc in twice.pipe([BROKEN, TEXT] * 2, n_process=2)] == docs
+    assert found(pickle.loads(pickle.dumps(twice))(BROKEN)) == docs[0][1]
+
+
+def test_the_second_reading_is_saved_with_the_config(tmp_path):
+    nlp = blank()
+    nlp.add_pipe("deid_ner", config={"second_reading": True, "model": TOK2VEC})
+    assert spacy.blank("es").from_config(nlp.config).get_pipe("deid_ner").second_reading

@@ -1,0 +1,71 @@
+"""Words that one mention does not prove to be a name: words of record systems, of medicine and of everyday language.
+
+A detector that takes one "Care Plan Partner" of a print-out for a person would make a name of every "Plan" in it.
+`ml.postprocess.propagate_names` therefore asks a `KnownWords` before it searches a note for a word.
+"""
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+from ..background.counts import background_languages, load_background
+from ..dictionaries.normalise import normal_form
+from ..dictionaries.terms import function_words, name_words
+from ..lang import get_language
+from .build import never_medical
+from .name_context import common_words, eponym_names, given_names
+
+_COMMON = 5.0  # occurrences per million words of open text, from which on a word is no unlisted name
+_COMMON_NAME = 25.0  # the same for a word that is also a rare name
+_KEPT = 50_000  # words whose answers are kept
+_SEPARATORS = str.maketrans(dict.fromkeys("(),;/", " "))
+
+
+@cache
+def field_words(lang: str) -> frozenset[str]:
+    """Words of field names and instructions that record systems print, which are not names by themselves.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms, from ``field_words.txt`` and the field keys of ``admission.toml``; no
+        words for a language without these files.
+    """
+    language = get_language(lang)
+    lines = [*language.read_lines("field_words.txt"), *language.read_toml("admission.toml").get("keys", ())]
+    return frozenset(normal_form(word) for line in lines for word in line.split())
+
+
+@cache
+def medical_words(lang: str) -> frozenset[str]:
+    """Single words of the lists of drugs and medical terms, names for diseases and signs, and words of kinship,
+    trades and months.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms, without words of the lists of names.
+    """
+    language = get_language(lang)
+    rows = [row for file in ("drugs", "terms") for row in language.read_lines(f"medical/{file}.csv")]
+    listed = {normal_form(word) for row in rows for word in row.partition(",")[0].translate(_SEPARATORS).split()}
+    return frozenset((listed - name_words(lang)) | eponym_names(lang) | never_medical(lang))
+
+
+@cache
+def known_words(lang: str) -> Callable[[str], bool]:
+    """Return a function that tests whether a word needs more evidence than one mention to be searched for as a name.
+
+    lang (str): language code.
+    RETURNS (Callable[[str], bool]): word, in any case → whether it is a function word, a word of `field_words` or
+        `medical_words`, or common in open text. A frequent given name or surname is none, and an unknown word is
+        none, because it may be a rare name.
+    """
+
+    def is_known(word: str) -> bool:
+        form = normal_form(word)
+        if form in field_words(lang) or form in function_words():
+            return True
+        if form in given_names() or form in common_words(lang):
+            return False
+        if form in medical_words(lang):
+            return True
+        limit = _COMMON_NAME if form in name_words() else _COMMON
+        return lang in background_languages() and load_background(lang).per_million(form) > limit
+
+    return lru_cache(_KEPT)(is_known)

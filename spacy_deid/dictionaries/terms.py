@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
-from ..lang import all_languages, get_language
+from ..lang import resource_folders
 from .normalise import normal_form
 
 MAX_LENGTH = 255
@@ -102,7 +102,7 @@ def function_words() -> frozenset[str]:
     """Load the function words ("the", "de") of all languages of the package. RETURNS (frozenset[str]): normal
     forms.
     """
-    lines = (line for language in all_languages() for line in language.read_lines("function_words.txt"))
+    lines = (line for language in resource_folders() for line in language.read_lines("function_words.txt"))
     return frozenset(normal_form(word) for line in lines for word in line.split())
 
 
@@ -355,7 +355,9 @@ def name_words(lang: str = "") -> frozenset[str]:
     RETURNS (frozenset[str]): normal forms; names of several words are split.
     """
     words: set[str] = set()
-    for language in [get_language(lang)] if lang else all_languages():
+    for language in resource_folders():
+        if lang and language.code != lang:
+            continue
         for part in ("female", "male", "surname"):
             rows = csv.reader(language.read_text(f"names/{part}.csv").splitlines()[1:])
             words.update(word for row in rows for word in normal_form(row[0]).split() if len(word) >= _SHORTEST)

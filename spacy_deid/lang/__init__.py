@@ -64,6 +64,15 @@ def all_languages(resource: str = "") -> list[LanguageData]:
     return [get_language(code) for code in language_codes(resource)]
 
 
+def resource_folders(resource: str = "") -> list[LanguageData]:
+    """Return the languages that have a resource, without importing their code: only their files can be read.
+
+    resource (str): as for `language_codes`.
+    RETURNS (list[LanguageData]): languages with default settings, in the order of their codes.
+    """
+    return [LanguageData(code=code) for code in language_codes(resource)]
+
+
 @cache
 def shared_words(resource: str, table: str, key: str) -> tuple[str, ...]:
     """Collect a word list from all languages, because names and numbers of one country occur in notes of any language.
@@ -72,6 +81,5 @@ def shared_words(resource: str, table: str, key: str) -> tuple[str, ...]:
     table, key (str): name of the table in the file, and of the word list in that table.
     RETURNS (tuple[str, ...]): the words without duplicates, ordered by the codes of their languages.
     """
-    # Reading a file needs no code of a language, so no language is imported.
-    tables = (LanguageData(code=code).read_toml(resource).get(table, {}) for code in language_codes(resource))
+    tables = (language.read_toml(resource).get(table, {}) for language in resource_folders(resource))
     return tuple(dict.fromkeys(word for each in tables for word in each.get(key, ())))

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
-from ..lang import FALLBACK, all_languages, get_language
+from ..lang import FALLBACK, get_language, resource_folders
 from ..surrogates.forbidden import offensive_words
 from .build import never_medical
 from .use import MedicalUse, SpanIndex
@@ -30,7 +30,7 @@ def given_names() -> frozenset[str]:
     """Load the 2,500 most frequent female and male given names of each language, in normal form, without function
     words."""
     names: set[str] = set()
-    for language in all_languages("names"):
+    for language in resource_folders("names"):
         for part in ("female", "male"):
             names |= _most_frequent(language.read_text(f"names/{part}.csv"))
     return frozenset(names - function_words())

@@ -45,36 +45,63 @@ class Errors:
     # core
     D001 = "unknown label '{label}' in label scheme '{scheme}'. Known labels: {known}"
     D002 = "unknown label scheme '{scheme}'. Known label schemes: {known}"
-    D003 = "invalid edit at {start}:{end}: it must lie within the text of {length} characters and end after it starts"
-    D004 = "edits {first} and {second} overlap"
-    D005 = "offset {offset} is outside the text of {length} characters"
+    D003 = (
+        "invalid edit at {start}:{end}: it must lie within the text of {length} characters and end after it starts. "
+        "Count offsets in characters of the original text"
+    )
+    D004 = (
+        "edits {first} and {second} overlap or are not sorted. Sort edits by start, and remove or merge those that "
+        "overlap"
+    )
+    D005 = (
+        "offset {offset} is outside the text of {length} characters. Offsets count characters from 0; use one from 0 "
+        "to the length"
+    )
     D006 = (
-        "invalid evidence from '{source}' at {start}:{end}: it must not be empty and must lie within the text of {length} "
-        "characters"
+        "invalid evidence from '{source}' at {start}:{end}: it must not be empty and must lie within the text of "
+        "{length} characters. Correct the offsets that this detector or list reports"
     )
-    D007 = "invalid span group key '{key}': it must start with 'deid/' and must not contain '.' or ':'"
+    D007 = (
+        "invalid span group key '{key}': it must start with 'deid/' and must not contain '.' or ':'. Change the "
+        "component's setting 'key'"
+    )
     D008 = (
-        "pipeline '{name}' not found: it is not a pipeline that ships with the package ({known}), a folder or an installed "
-        "package"
+        "pipeline '{name}' not found: it is not a pipeline that ships with the package ({known}), a folder or an "
+        "installed package. Check the spelling, or install the package of the pipeline"
     )
-    D009 = "score must be between 0 and 1, got {score} from '{source}' at {start}:{end}"
+    D009 = (
+        "score must be between 0 and 1, got {score} from '{source}' at {start}:{end}. Correct the scores that this "
+        "detector reports"
+    )
 
     # rules
-    D100 = "rules file {path}: cannot be read ({reason})"
+    D100 = "rules file {path}: cannot be read ({reason}). Check that the file exists and is UTF-8 text"
     D101 = "rules file {path}: invalid TOML: {reason}"
     D102 = "rules file {path}, rule '{rule}': {reason}"
     D103 = "rules file {path}, rule '{rule}': invalid regular expression: {reason}"
     D104 = "rules file {path}, rule '{rule}': unknown label '{label}'. Known labels: {known}"
     D105 = "rules file {path}, rule '{rule}': unknown validator '{validator}'. Known validators: {known}"
-    D106 = "rules file {path}, rule '{rule}': the pattern matches the empty string"
-    D107 = "rules file {path}: rule '{rule}' is defined twice"
-    D108 = "rules file {path}, rule '{rule}': {kind} {number} failed: expected {expected}, found {found}"
+    D106 = (
+        "rules file {path}, rule '{rule}': the pattern matches the empty string. Change the pattern so that each "
+        "match has at least one character"
+    )
+    D107 = "rules file {path}: rule '{rule}' is defined twice. Rename or remove one of them"
+    D108 = (
+        "rules file {path}, rule '{rule}': {kind} {number} failed: expected {expected}, found {found}. Correct the "
+        "pattern, or the offsets marked in the sentence"
+    )
     D109 = "rules file {path}: {reason}"
     D110 = "no rules for language '{lang}'. Languages with rules: {known}"
-    D111 = "component '{name}': cannot disable rule(s) {rules}: no rules with these names"
+    D111 = (
+        "component '{name}': cannot disable rule(s) {rules}: no rules with these names. Use names of rules from the "
+        "rules file of the language, or from your own rules file"
+    )
 
     # term lists
-    D150 = "term list {path}: file not found"
+    D150 = (
+        "term list {path}: file not found. Restore the file, or correct the path in the command or in the component's "
+        "setting 'paths'"
+    )
     D151 = "term list {path}: unsupported file type. Use a .csv or .jsonl file"
     D152 = "term list {path}, row {row}: {reason}"
     D153 = (
@@ -87,12 +114,15 @@ class Errors:
         "term list {path}: another list is already named '{name}'. Rename the file, because detections are reported by the "
         "name of their list"
     )
-    D157 = "the terms of component '{name}' cannot be read: they are damaged or were saved by another version"
+    D157 = (
+        "the terms of component '{name}' cannot be read: they are damaged or were saved by another version. Install "
+        "the pipeline again, or add the terms again and save it"
+    )
     D158 = (
         "component '{name}' was saved with {expected} confidential list(s), which are never written to disk, and now has "
         "{found}. Add them with add_lists() or add_terms(), or call drop_lists() to continue without them"
     )
-    D159 = "too many terms: the term matcher takes at most {limit}"
+    D159 = "too many terms: the term matcher takes at most {limit}. Use fewer or shorter lists"
     D167 = (
         "term list {path}: the terms of row(s) {rows} have a different label in an earlier row. Use one label per term in "
         "a list; to give a term two labels, put these rows into a second list"
@@ -103,7 +133,7 @@ class Errors:
         "'{path}'"
     )
     D162 = "dictionaries {path}: damaged or written by another version ({reason}). Build them again"
-    D163 = "dictionary entry of rule '{rule}' with label '{label}': {reason}"
+    D163 = "dictionary entry of rule '{rule}' with label '{label}': {reason}. Correct the entry"
     D164 = "component '{name}': invalid value '{value}' for 'without_patient'. Known values: {known}"
     D165 = (
         "component '{name}' was saved with patient dictionaries, which are never written to disk, and now has none. Open "
@@ -111,7 +141,8 @@ class Errors:
     )
     D166 = (
         "no de-identified text: '{name}' has no dictionary for the patient of this note ({reason}), and "
-        "'without_patient' is 'refuse'"
+        "'without_patient' is 'refuse'. Give the note the id of a patient who has one, or set 'without_patient' to "
+        "'institution'"
     )
 
     # dictionaries from a record system
@@ -119,14 +150,17 @@ class Errors:
     D171 = "mapping {path}, {place}: unknown key '{key}'. Known keys: {known}"
     D172 = "mapping {path}, {place}: unknown kind '{kind}'. Known kinds: {known}"
     D173 = "mapping {path}, table '{table}': unknown source '{source}'. Defined sources: {known}"
-    D174 = "table '{table}': source '{source}' has no column {missing}. Its columns: {known}"
+    D174 = (
+        "table '{table}': source '{source}' has no column {missing}. Its columns: {known}. Correct the column names "
+        "in the mapping"
+    )
     D175 = "source '{source}': {reason}"
     D176 = "source '{source}', {file} row {row}: {reason}"
     D177 = "source '{source}', {file} row {row}: not valid {encoding}. Set the file's encoding in the mapping"
     D178 = "source '{source}': set the environment variable {variable} to the address of the database"
     D179 = (
-        "source '{source}': the database cannot be read ({kind}). The message of the database is withheld because it could "
-        "quote a value"
+        "source '{source}': the database cannot be read ({kind}). The message of the database is withheld because it "
+        "could quote a value. Check the database address, the user's rights and the table or query in the mapping"
     )
     D180 = "source '{source}' has no rows. If this is intended, set 'may_be_empty = true'"
     D181 = (
@@ -138,67 +172,115 @@ class Errors:
         "table '{table}', column '{column}': {count} of {total} values are not a valid '{kind}'. Check the column name "
         "and, for dates, 'date_format'"
     )
-    D184 = "no name expansion for language '{lang}'. Languages with name expansion: {known}"
-    D185 = "unknown kind '{kind}'. Known kinds: {known}"
+    D184 = (
+        "no name expansion for language '{lang}'. Languages with name expansion: {known}. Name expansion adds the "
+        "forms in which a name can be written"
+    )
+    D185 = "unknown kind '{kind}'. Known kinds: {known}. The kind says what a value is, for example a name or a date"
     D186 = "no dictionary was written because every value was skipped. See the report {path} for the reasons"
     D187 = (
         "source '{source}', {file}: the encoding is set to {encoding}, but the file is UTF-8, so accented letters would be "
         "lost. Set the encoding to UTF-8"
     )
     D188 = (
-        "a worker process that builds dictionaries was killed, possibly because memory ran out. The existing dictionaries "
-        "are unchanged"
+        "a worker process that builds dictionaries was killed, possibly because memory ran out. The existing "
+        "dictionaries are unchanged. Build them again with a smaller --n-process or with more memory"
     )
 
     # evaluation
     D300 = (
-        "document '{name}': invalid entity at {start}:{end}: it must not be empty and must lie within the text of {length} "
-        "characters"
+        "document '{name}': invalid entity at {start}:{end}: it must not be empty and must lie within the text of "
+        "{length} characters. Correct its offsets"
     )
-    D301 = "{path}: not valid {encoding} text"
+    D301 = "{path}: not valid {encoding} text. Convert the text to this encoding"
     D302 = "{path}, line {line}: {reason}"
     D303 = "{path}: {reason}"
-    D304 = "{path}, line {line}: the label is not in scheme '{scheme}'. Known labels: {known}"
-    D305 = "{path}, line {line}: the quoted text differs from the text at {start}:{end}"
-    D306 = "{path}: cannot detect the annotation format ({found}). Choose one of {known}"
-    D307 = "{path}: {names} has no matching {missing} file"
-    D308 = "duplicate document name '{name}'"
+    D304 = (
+        "{path}, line {line}: the label is not in scheme '{scheme}'. Known labels: {known}. Correct the label, or "
+        "choose another label scheme"
+    )
+    D305 = (
+        "{path}, line {line}: the quoted text differs from the text at {start}:{end}. Correct the offsets, or use the "
+        "text for which the annotations were made"
+    )
+    D306 = (
+        "{path}: cannot detect the annotation format ({found}). Choose one of {known}. Set it with --format, or the "
+        "argument 'format'"
+    )
+    D307 = (
+        "{path}: {names} has no matching {missing} file. Add the missing file, or remove the one that has no partner"
+    )
+    D308 = "duplicate document name '{name}'. Rename one of the documents"
     D309 = "gold and predictions must contain the same documents. Only in gold: {gold}. Only in predictions: {pred}"
-    D310 = "document '{name}': gold and predictions have different texts"
-    D311 = "document name '{name}' cannot be used as a file name"
-    D312 = "document '{name}': the character U+{code:04X} at {offset} is not allowed in {format}"
-    D313 = "metric row '{name}': {reason}"
+    D310 = (
+        "document '{name}': gold and predictions have different texts. Use annotations that were made for the same "
+        "text"
+    )
+    D311 = (
+        "document name '{name}' cannot be used as a file name. Use a name without slashes, control characters or a "
+        "dot at the beginning"
+    )
+    D312 = (
+        "document '{name}': the character U+{code:04X} at {offset} is not allowed in {format}. Remove the character "
+        "from the text, or write another format"
+    )
+    D313 = "metric row '{name}': {reason}. Correct this result in the JSON file of metrics"
     D314 = "unknown format '{format}'. Known formats: {known}"
-    D315 = "document '{name}' has no sentence count"
+    D315 = (
+        "document '{name}' has no sentence count. Add its number of sentences to 'sentences', or leave out "
+        "'sentences' to count them automatically"
+    )
 
     # fairness, peers
-    D370 = "no names to swap for language '{lang}'. Languages with names and contexts: {known}"
-    D371 = "contexts {path}, line {line}: {reason}"
-    D372 = "peer system '{name}': {reason}"
-    D373 = (
-        "peer system '{name}', note '{note}': invalid span {start}:{end}: it must not be empty and must lie within the "
-        "text of {length} characters"
+    D370 = (
+        "no names to swap for language '{lang}'. Languages with names and contexts: {known}. Contexts are sentences "
+        "into which the names are inserted"
     )
-    D374 = "corpus '{name}' cannot be used from {path}: {reason}"
+    D371 = (
+        "contexts {path}, line {line}: {reason}. Each line must be a sentence with a placeholder for a name and "
+        "belong to a section"
+    )
+    D372 = (
+        "peer system '{name}': {reason}. Install and run this other de-identification program on its own to find the "
+        "cause"
+    )
+    D373 = (
+        "peer system '{name}', note '{note}': invalid span {start}:{end}: it must not be empty and must lie within "
+        "the text of {length} characters. Correct the script that runs this system"
+    )
+    D374 = "corpus '{name}' cannot be used from {path}: {reason}. Check the path and the name of the corpus"
 
     # operating points and reports
-    D340 = "component '{name}': thresholds by label require a 'default' threshold for all other labels"
-    D341 = "component '{name}': unknown operating point '{point}'. Its operating points: {known}"
-    D342 = "pipeline '{name}' has no component '{factory}', so operating points cannot be used"
-    D343 = (
-        "too few documents for a risk bound of {alpha}: got {documents}, need at least {needed}, and more if any entity is "
-        "missed"
+    D340 = (
+        "component '{name}': thresholds by label require a 'default' threshold for all other labels. Add one to "
+        "'threshold'"
     )
-    D344 = "no threshold reaches a {kind} of {wanted}: the best on these {documents} document(s) is {best:.4f}"
-    D350 = "no threshold reaches a {kind} of {wanted} for label(s) {labels}"
+    D341 = "component '{name}': unknown operating point '{point}'. Its operating points: {known}"
+    D342 = (
+        "pipeline '{name}' has no component '{factory}', so operating points cannot be used. Choose a pipeline with "
+        "this component, or leave out the operating point"
+    )
+    D343 = (
+        "too few documents for a risk bound of {alpha}: got {documents}, need at least {needed}, and more if any "
+        "entity is missed. Add documents, or allow a higher risk"
+    )
+    D344 = (
+        "no threshold reaches a {kind} of {wanted}: the best on these {documents} document(s) is {best:.4f}. Relax "
+        "the requirement, or use a better pipeline"
+    )
+    D350 = (
+        "no threshold reaches a {kind} of {wanted} for label(s) {labels}. Relax the requirement, or use one threshold "
+        "for all labels"
+    )
     D345 = "{name} must be greater than 0 and less than 1, got {value}"
     D351 = (
         "the gold annotations seem incomplete: at a threshold of {threshold}, only {precision:.4f} of the characters "
-        "detected in these {documents} document(s) are annotated as PHI. An operating point cannot be fitted to them"
+        "detected in these {documents} document(s) are annotated as PHI. An operating point cannot be fitted to them. "
+        "Complete the annotations, or use other documents"
     )
     D352 = (
-        "{path}: {documents} of its documents are also in the development set. A risk bound requires documents that were "
-        "not used before"
+        "{path}: {documents} of its documents are also in the development set. A risk bound requires documents that "
+        "were not used before. Give other documents"
     )
     D346 = (
         "pipeline '{name}' cannot be loaded ({kind}). It was created with spacy_deid {made} and spaCy {made_spacy}; "
@@ -219,16 +301,22 @@ class Errors:
         "Change this in its config.cfg and delete its checksums.json"
     )
     D347 = "plots require matplotlib: pip install 'spacy-deid[plots]'. The JSON output does not need it"
-    D348 = "{path}: contains no documents"
-    D349 = "{path}: contains no entities, so calibration is not possible"
+    D348 = "{path}: contains no documents. Check the path and the annotation format"
+    D349 = (
+        "{path}: contains no entities, so calibration is not possible. Use documents with annotated identifiers, and "
+        "check the label scheme"
+    )
 
     # the token classifier
-    D200 = "component '{name}': threshold must be between 0 and 1, got {threshold}"
+    D200 = "component '{name}': threshold must be between 0 and 1, got {threshold}. Correct the component's thresholds"
     D201 = (
         "component '{name}': label '{label}' cannot be added because the model is already initialized. Pass all labels to "
         "initialize()"
     )
-    D202 = "component '{name}': no labels, because the training data contains no entities"
+    D202 = (
+        "component '{name}': no labels, because the training data contains no entities. Annotate entities in the "
+        "training data"
+    )
     D203 = "component '{name}' is not trained: call initialize() and train it, or load a trained pipeline"
 
     # transformers
@@ -236,10 +324,13 @@ class Errors:
         "encoder '{name}' cannot be loaded. Give the folder of a model. A model name from a hub requires network access on "
         "first use"
     )
-    D241 = "encoder '{name}': window must be at most {limit} word pieces, got {window}"
+    D241 = (
+        "encoder '{name}': window must be at most {limit} word pieces, got {window}. Reduce 'window' in the settings "
+        "of the model"
+    )
     D242 = (
-        "stride must be at least 1 and at most the window minus its {special} special pieces, got stride {stride} with "
-        "window {window}"
+        "stride must be at least 1 and at most the window minus its {special} special pieces, got stride {stride} "
+        "with window {window}. Correct 'stride' or 'window' in the settings of the model"
     )
     D243 = "encoder '{name}': its tokenizer does not return character offsets. Use a model with a fast tokenizer"
     D244 = "no de-identified text: no transformer ran on this text. Add a transformer before the component that listens to it"
@@ -249,14 +340,21 @@ class Errors:
     )
     D246 = "no de-identified text: the encoder returned NaN or infinite values. Try again without mixed precision"
     D247 = (
-        "no de-identified text: the scores of the classifier are NaN or infinite. Its weights are damaged or too large"
+        "no de-identified text: the scores of the classifier are NaN or infinite. Its weights are damaged or too "
+        "large. Install or train the pipeline again"
     )
-    D248 = "self-decoding model cannot be trained: {reason}"
-    D249 = "folder '{folder}' contains no self-decoding model, or a damaged one ({kind})"
-    D210 = "lexicon cannot be read: {reason}"
+    D248 = "self-decoding model cannot be trained: {reason}. Correct the block [self_decoder] of the config"
+    D249 = (
+        "folder '{folder}' contains no self-decoding model, or a damaged one ({kind}). Choose another folder, or "
+        "train the model again"
+    )
+    D210 = "lexicon cannot be read: {reason}. Build it again with scripts/lexicon.py"
     D211 = "lexicon {path}: file not found. Build one from lists of names, places and words with scripts/lexicon.py"
-    D212 = "too many lists for a lexicon: got {given}, at most {most} are allowed"
-    D213 = "cannot load weights from pipeline {path}: it has no component '{name}'"
+    D212 = "too many lists for a lexicon: got {given}, at most {most} are allowed. Merge some of them"
+    D213 = (
+        "cannot load weights from pipeline {path}: it has no component '{name}'. Give the folder of a saved pipeline "
+        "with this component"
+    )
 
     # adaptation
     D220 = "too few annotated notes to adapt a pipeline: got {notes}, need at least {needed}"
@@ -289,13 +387,21 @@ class Errors:
     D400 = (
         "{path}: not valid {encoding} text. Set the encoding with --encoding, or 'encoding' in the settings of a job"
     )
-    D401 = "unknown text encoding '{encoding}'"
+    D401 = "unknown text encoding '{encoding}'. Use a name that Python knows, such as utf-8 or latin-1"
     D402 = "{path}: {reason}"
-    D403 = "{path}: unsupported file type"
+    D403 = (
+        "{path}: unsupported file type. The --help of the command lists the types it reads; convert the file to one "
+        "of them"
+    )
     D404 = "{path}: for a JSONL file, set --text-field to the key that holds the note text"
     D405 = "row {row}: {reason}"
-    D406 = "no notes found: the folder(s) contain {count} other file(s), but no .txt{jsonl} file"
-    D407 = "{first} and {second} would be written to the same file {output}"
+    D406 = (
+        "no notes found: the folder(s) contain {count} other file(s), but no .txt{jsonl} file. Check the path, or "
+        "convert the files"
+    )
+    D407 = (
+        "{first} and {second} would be written to the same file {output}. Rename one, or choose different output paths"
+    )
     D408 = "{path} is an input of this run and would be overwritten. Choose another output path"
     D409 = "{count} output file(s) already exist, for example {path}. Use --overwrite or {other}"
     D410 = (
@@ -303,38 +409,56 @@ class Errors:
         "or --{option}"
     )
     D411 = "required option --{option} is missing"
-    D412 = "--{first} and --{second} cannot be used together"
-    D413 = "{path}: the output contains a character that {encoding} cannot encode"
-    D414 = "{path}: wrong SHA-256 of the annotation files: expected {expected}, got {found}"
-    D415 = "pipeline '{name}' has no component '{factory}'. Its components: {known}"
-    D416 = "{path} exists and is neither a saved pipeline nor an empty folder, so it is not replaced"
+    D412 = "--{first} and --{second} cannot be used together. Use only one of them"
+    D413 = (
+        "{path}: the output contains a character that {encoding} cannot encode. Choose another encoding, such as utf-8"
+    )
+    D414 = (
+        "{path}: wrong SHA-256 of the annotation files: expected {expected}, got {found}. The annotations are not the "
+        "expected version: get them again, or correct --sha256"
+    )
+    D415 = (
+        "pipeline '{name}' has no component '{factory}'. Its components: {known}. Choose a pipeline with this "
+        "component, or add it"
+    )
+    D416 = (
+        "{path} exists and is neither a saved pipeline nor an empty folder, so it is not replaced. Choose another path"
+    )
     D417 = "no sample notes for language '{lang}'. Languages with sample notes: {known}"
-    D418 = "{kind} at {where}. The message is withheld because it could quote a note"
+    D418 = (
+        "{kind} at {where}. The message is withheld because it could quote a note. If it happens again, report the "
+        "error and this place"
+    )
     D419 = "{path}: a pipeline cannot be read from and written to the same folder. Choose another output path"
-    D420 = "contains an infinite value, which JSON cannot represent"
+    D420 = "contains an infinite value, which JSON cannot represent. Replace the value in the input"
     D422 = "'{name}' does not contain a valid {wanted}"
-    D423 = "the table of --context has no row for this file"
+    D423 = "the table of --context has no row for this file. Add a row with the path of the file to the table"
     D424 = (
         "{count} patient id(s) differ from another id of this run only in leading zeros, case or whitespace. They are "
         "treated as different patients. If they are the same patients, correct the ids and redact again: {places}"
     )
-    D426 = "{path}: {reason}"
+    D426 = "{path}: {reason}. Check the file given with --config"
     D425 = "two options write to the same file: {paths}. Choose a different file for each"
-    D421 = "{path}: none of its {count} row(s) could be redacted"
+    D421 = "{path}: none of its {count} row(s) could be redacted. The lines above give the reasons"
 
     # merging, policies, surrogates
-    D501 = "no de-identified text: a detector did not run on this text: the group(s) {missing} are missing"
-    D502 = "no de-identified text: '{step}' did not run on this text"
+    D501 = (
+        "no de-identified text: a detector did not run on this text: the group(s) {missing} are missing. Process the "
+        "text with the whole pipeline"
+    )
+    D502 = "no de-identified text: '{step}' did not run on this text. Process the text with the whole pipeline"
     D503 = "group(s) {extra} have detections that '{name}' did not merge. Add them to its setting 'sources': {sources}"
     D504 = "'{name}' has no sources: add a detector before it, or list the span groups in its setting 'sources'"
     D505 = "unknown policy '{name}': it is neither a file nor one of {known}"
     D506 = "policy file {path}: {reason}"
     D507 = "unknown surrogate style '{style}'. Known styles: {known}"
-    D508 = "policy '{policy}' has no action for label '{label}' and no default action"
-    D509 = "label priority: {reason}"
+    D508 = (
+        "policy '{policy}' has no action for label '{label}' and no default action. Add one of them to the policy file"
+    )
+    D509 = "label priority: {reason}. The file must be a JSON object that maps each label to a whole number"
     D510 = (
-        "no de-identified text: {count} merged token(s) are neither in doc.ents nor recovered. A component before '{name}' "
-        "removed them"
+        "no de-identified text: {count} merged token(s) are neither in doc.ents nor recovered. A component before "
+        "'{name}' removed them. Remove that component, or move it to the end of the pipeline"
     )
     D511 = (
         "group '{key}' has {spans} span(s) but {records} evidence record(s). Do not reassign a span group, because this "
@@ -356,27 +480,51 @@ class Errors:
         "no de-identified text: the detector group(s) {keys} are left from an earlier run, so a detector did not run "
         "again. To merge the same detections again, call reopen_groups(doc)"
     )
-    D514 = "no de-identified text: no edit covers the span {start}:{end} of the action '{action}' on {label}"
-    D515 = "no de-identified text: the edit at {start}:{end} belongs to no action"
-    D516 = "no de-identified text: the merged span at {start}:{end} has no action and was not recovered"
-    D517 = "no de-identified text: the recovered span at {start}:{end} was never merged"
+    D514 = (
+        "no de-identified text: no edit covers the span {start}:{end} of the action '{action}' on {label}. Process "
+        "the text again, and do not change results between components"
+    )
+    D515 = (
+        "no de-identified text: the edit at {start}:{end} belongs to no action. Process the text again, and do not "
+        "change results between components"
+    )
+    D516 = (
+        "no de-identified text: the merged span at {start}:{end} has no action and was not recovered. Process the "
+        "text again, and do not change results between components"
+    )
+    D517 = (
+        "no de-identified text: the recovered span at {start}:{end} was never merged. Process the text again, and do "
+        "not change results between components"
+    )
 
     # inflection, two-column CoNLL
     D630 = "cannot inflect: '{value}' is not one of {known}"
-    D631 = "{path}, line {line}: {reason}"
+    D631 = "{path}, line {line}: {reason}. Correct this line of the CoNLL file"
     # dates
     D660 = "unknown date style '{style}'. Known date styles: {known}"
     D661 = "no date offset of at most {span} day(s) satisfies the date rules. Increase 'span', to at most {longest}"
-    D662 = "no date words for language '{lang}'. Languages with date words: {known}"
+    D662 = (
+        "no date words for language '{lang}'. Languages with date words: {known}. Choose one of these languages, or "
+        "remove dates instead of shifting them"
+    )
     # synthetic corpora
-    D600 = "template {path}, character {offset}: {reason}"
-    D601 = "unknown slot '{slot}' in the templates of language '{lang}'"
+    D600 = "template {path}, character {offset}: {reason}. Correct the template there"
+    D601 = (
+        "unknown slot '{slot}' in the templates of language '{lang}'. Correct the placeholder, or define it in the "
+        "language.toml of the language"
+    )
     D602 = "no templates for language '{lang}'. Languages with templates: {known}"
-    D603 = "slot '{slot}' has an unknown filter '{filter}'"
-    D604 = "{path}: {reason}"
+    D603 = (
+        "slot '{slot}' has an unknown filter '{filter}'. Correct the part after the ':' of this placeholder in the "
+        "template"
+    )
+    D604 = "{path}: {reason}. Correct this file, from which notes are generated"
     D605 = "unknown split '{split}'. Known splits: {known}"
-    D606 = "language '{lang}' has no templates for the split '{split}'"
-    D607 = "{path}: no carrier notes in a supported format. Supported formats: {known}"
+    D606 = "language '{lang}' has no templates for the split '{split}'. Choose another split"
+    D607 = (
+        "{path}: no carrier notes in a supported format. Supported formats: {known}. Carrier notes are real notes "
+        "into which generated identifiers are inserted"
+    )
     D608 = "{path}: not a corpus written by this command, so it is not replaced. Choose another output path"
     D609 = (
         "none of the {count} carrier note(s) belongs to the split '{split}' (a note's name decides its split). Give more "
@@ -385,13 +533,16 @@ class Errors:
     D610 = "language '{lang}' has no values for carrier notes of the split '{split}'. Run without carrier notes"
     D611 = "{path}: the output would replace the carrier notes. Choose another output path"
     D612 = "unknown type of noise. Known types: {known}"
-    D613 = "{path}, line {line}: {reason}"
-    D614 = "{path}: no authored notes of language '{lang}' and split '{split}'"
+    D613 = "{path}, line {line}: {reason}. Correct this line of the annotated note"
+    D614 = (
+        "{path}: no authored notes of language '{lang}' and split '{split}'. Choose another language or split, or "
+        "another folder"
+    )
     D615 = "{path}: no authored notes (files .txt that begin with '#! brief: NAME')"
     D616 = "a mixed corpus needs a positive weight for each corpus. Corpora: {corpora}. Weights: {weights}"
-    D617 = "the corpus '{name}' of a mixed corpus has no notes"
-    D620 = "{path}, record {record}: {reason}"
-    D621 = "{path}, record {record}: unknown identifier type. Known types: {known}"
+    D617 = "the corpus '{name}' of a mixed corpus has no notes. Check its path, or leave it out"
+    D620 = "{path}, record {record}: {reason}. Download the corpus again"
+    D621 = "{path}, record {record}: unknown identifier type. Known types: {known}. Correct the type in this record"
 
     # keys of surrogates
     D640 = (
@@ -402,7 +553,10 @@ class Errors:
     D642 = "project key {path}: other users can read it (mode {mode:04o}). Restrict access with: chmod 600 '{path}'"
     D643 = "a {kind} cannot be saved. After loading the pipeline, set it again"
     D644 = "no patient id: notes without an id would all get the surrogates of one person. Give each note its own id"
-    D645 = "cannot draw a value: there are no options, or the weights or the probability are not valid numbers"
+    D645 = (
+        "cannot draw a value: there are no options, or the weights or the probability are not valid numbers. Correct "
+        "the arguments of the call"
+    )
     D646 = "project key {path} cannot be written: {reason}. An existing key is never replaced"
     D647 = "{kind} {path}: {reason}"
     D648 = (
@@ -410,8 +564,14 @@ class Errors:
         "another folder"
     )
     D649 = "encrypted files require the package 'cryptography': pip install 'spacy-deid[surrogates]'"
-    D650 = "note not found in the vault: it was not released with this vault, was purged, or was changed after release"
-    D651 = "the vault's record of this note does not restore the original note. Nothing was written"
+    D650 = (
+        "note not found in the vault: it was not released with this vault, was purged, or was changed after release. "
+        "Use the unchanged released note and the vault of that run"
+    )
+    D651 = (
+        "the vault's record of this note does not restore the original note. Nothing was written. The vault may be "
+        "damaged: restore it from a backup"
+    )
     D652 = (
         "several notes were released with this text, and the given name matches none or more than one of them. Use the "
         "name the note had when it was released"
@@ -423,14 +583,23 @@ class Errors:
     D670 = "surrogates of numbers require the package 'libffx': pip install 'spacy-deid[surrogates]'"
 
     # strategies and styles of surrogates
-    D690 = "probability must be between 0 and 1, got {value}"
+    D690 = (
+        "probability must be between 0 and 1, got {value}. Correct the probability in the settings of the surrogate "
+        "style"
+    )
     D691 = (
         "style 'surrogate' requires a project key. Create one with: spacy-deid key new FILE. Pass it as "
         "load(…, project_key=FILE), or --key FILE"
     )
     D692 = "unknown label '{label}' in the strategies of a surrogate style. Known labels: {known}"
-    D693 = "pipeline '{name}' has no component 'deid_surrogate', so it cannot release a text"
-    D694 = "{path}: contains no entities of the requested labels, so no surrogates can be evaluated"
+    D693 = (
+        "pipeline '{name}' has no component 'deid_surrogate', so it cannot release a text. Choose a pipeline that has "
+        "it"
+    )
+    D694 = (
+        "{path}: contains no entities of the requested labels, so no surrogates can be evaluated. Choose other labels "
+        "or other notes"
+    )
     D695 = "pipeline '{name}' has no token embeddings: add vectors or a component that sets doc.tensor"
     D696 = "'candidates' must be at least 2 and at least 'best', got candidates={candidates}, best={best}"
     D697 = "unknown {setting} '{name}'. Known names: {known}. Others must be registered with @{registry}"
@@ -442,13 +611,25 @@ class Errors:
     D702 = (
         "{path}: {count} of {rows} rows are invalid, the first is row {row}: {reason}. Check that the file is {format}"
     )
-    D703 = "no medical dictionary for language '{lang}'. Languages with a medical dictionary: {known}"
-    D704 = "{path}: not a medical dictionary, or written by another version"
-    D705 = "{path}: not a file of phrase counts, or written by another version"
-    D706 = "no phrase counts for language '{lang}'. Languages with phrase counts: {known}"
+    D703 = (
+        "no medical dictionary for language '{lang}'. Languages with a medical dictionary: {known}. Others can be "
+        "built with: spacy-deid medical build"
+    )
+    D704 = (
+        "{path}: not a medical dictionary, or written by another version. Build it again with: spacy-deid medical "
+        "build"
+    )
+    D705 = (
+        "{path}: not a file of phrase counts, or written by another version. Build it again with: spacy-deid counts "
+        "build"
+    )
+    D706 = (
+        "no phrase counts for language '{lang}'. Languages with phrase counts: {known}. Others can be counted with: "
+        "spacy-deid counts build"
+    )
     D707 = "{path}: {reason}"
     D708 = "'{value}' must have the form FORMAT=PATH. Known formats: {known}"
-    D709 = "no medical terms: the files are empty, or all of their terms were excluded"
+    D709 = "no medical terms: the files are empty, or all of their terms were excluded. Give other files with --source"
     D710 = "{path}, row {row}: no patient id. Set --patient-field to the key that holds it"
 
     # local language models
@@ -460,7 +641,10 @@ class Errors:
     D735 = (
         "unknown prompt '{prompt}' for language '{lang}'. Known prompts: {known}. You can also give the path of a file"
     )
-    D736 = "no de-identified text: '{name}' got no answer for part {part} of {parts}, {start}:{end}: {reason}"
+    D736 = (
+        "no de-identified text: '{name}' got no answer for part {part} of {parts}, {start}:{end}: {reason}. Process "
+        "the note again, or change the settings of the language model"
+    )
     D737 = "a language model requires the package '{package}': pip install 'spacy-deid[{extra}]'"
     D738 = "language model: setting '{setting}' must be {wanted}"
 
@@ -468,9 +652,11 @@ class Errors:
     D740 = "{source}: {reason}"
     D741 = "{source}: no column '{column}'. Its columns: {known}"
     D742 = "{source}, row {row}: {reason}"
-    D743 = "{source}: no notes to sample from ({rows} rows: {skipped})"
+    D743 = (
+        "{source}: no notes to sample from ({rows} rows: {skipped}). Check which columns hold the text and the note id"
+    )
     D744 = "{source}: more than {limit} groups of note type and period. Check that '{column}' holds the note type"
-    D745 = "{source}: rows {rows} have the same note id"
+    D745 = "{source}: rows {rows} have the same note id. Note ids must be unique: choose another id column"
     D746 = (
         "{source}: {count} note(s) could not be read again. Check that the source did not change during the run and that "
         "note ids are unique"
@@ -478,7 +664,7 @@ class Errors:
     D747 = "unknown period '{period}'. Use year, half, quarter, month or a number of years"
     D748 = (
         "{source}: the database rejected the query ({kind}). The message of the database is withheld because it could "
-        "quote a value"
+        "quote a value. Check the database address, the user's rights and the table or query"
     )
     D749 = "{source}: reading this source requires {package}: pip install 'spacy-deid[ehr]'"
     D750 = "{path} contains files that are not part of a sample, so it is not replaced. Choose another output path"
@@ -486,23 +672,28 @@ class Errors:
     D752 = "unknown weighting '{weighting}'. Known weightings: {known}"
 
     # CAS, texts of one document
-    D753 = "{path}: not a valid UIMA CAS ({reason})"
+    D753 = "{path}: not a valid UIMA CAS ({reason}). Export the document again as XMI or JSON"
     D754 = "{path}: {reason}. Give the layer of identifiers as TYPE:FEATURE. Layers in the file: {known}"
     D755 = "{path}, annotation {number}: {reason}"
     D756 = (
-        "document '{name}': the ground truth seems to belong to another text: only {matched} of {total} letters, digits "
-        "and signs align with the text, at least {least:.0%} must"
+        "document '{name}': the ground truth seems to belong to another text: only {matched} of {total} letters, "
+        "digits and signs align with the text, at least {least:.0%} must. Use the ground truth of this text"
     )
     D757 = "CAS files require the package dkpro-cassis: pip install 'spacy-deid[cas]'"
     D758 = "layer '{layer}' must have the form TYPE:FEATURE, for example webanno.custom.PHI:kind"
-    D759 = "{path}: XMI requires a type system, but there is no TypeSystem.xml in this folder or its parent folder"
+    D759 = (
+        "{path}: XMI requires a type system, but there is no TypeSystem.xml in this folder or its parent folder. Copy "
+        "the TypeSystem.xml of the export there"
+    )
 
-    D760 = "{source}: no notes to audit ({skipped})"
+    D760 = "{source}: no notes to audit ({skipped}). Check which columns hold the text and the note id"
     D761 = "{source}: more than {limit} values in column '{column}'. Choose a column that groups notes"
 
     # documents
     D711 = "{path}: unsupported file type. Supported file name suffixes: {known}"
-    D712 = "{path}: the file name says {said}, but the content is {seen}"
+    D712 = (
+        "{path}: the file name says {said}, but the content is {seen}. Rename the file with the suffix of its content"
+    )
     D713 = "{path}: reading this file requires the package '{package}': pip install 'spacy-deid[documents]'"
     D714 = "the redacted copy is withheld: {place} still contains {label}. {remedy}"
     D715 = "{path}: {reason}"
@@ -525,7 +716,10 @@ class Errors:
         "Remove it there in the original, or save the original as PDF and redact the PDF"
     )
     D721 = "columns file {path}: {reason}"
-    D722 = "{path}: the column policy names column(s) that do not exist: {missing}"
+    D722 = (
+        "{path}: the column policy names column(s) that do not exist: {missing}. Correct the names in --columns, or "
+        "'columns' in the settings of a job"
+    )
     D723 = (
         "{path}: column(s) {columns} contain lists, records or bytes, which cannot be searched. Set their action to keep "
         "or drop"
@@ -537,8 +731,14 @@ class Errors:
     D790 = "{path}: --vault stores notes, not documents. Redact documents in a separate run without --vault"
 
     # processes
-    D770 = "the worker process was killed, by a crash of a library or because memory ran out"
-    D771 = "time limit exceeded: more than {seconds} seconds"
+    D770 = (
+        "the worker process was killed, by a crash of a library or because memory ran out. Use fewer worker processes "
+        "(--n-process), or process the text or file alone to find the cause"
+    )
+    D771 = (
+        "time limit exceeded: more than {seconds} seconds. Split the text or file, or increase the limit ('seconds' "
+        "of pipe(), --file-minutes on the command line)"
+    )
     D772 = (
         "the worker processes do not start: the first one exited with code {code}. In a script, start them under "
         "'if __name__ == \"__main__\":', because each worker imports the script"
@@ -563,12 +763,21 @@ class Errors:
     D777 = "{path}: another run is writing to this folder. Wait until it has finished, or choose another folder"
 
     # recovery
-    D720 = "component '{name}': label(s) {labels} are never used for medical terms. Allowed labels: {known}"
+    D720 = (
+        "component '{name}': label(s) {labels} are never used for medical terms. Allowed labels: {known}. Correct the "
+        "setting 'labels'"
+    )
 
     # masked language models
-    D800 = "{path}: not the folder of a masked language model: {file} is missing"
+    D800 = (
+        "{path}: not the folder of a masked language model: {file} is missing. Choose another folder, or export the "
+        "model again with scripts/ship_lm.py"
+    )
     D801 = "{path}: the checkpoint belongs to a training run with other settings. Choose another folder, or delete it"
-    D802 = "{path}: the tokenizer has no mask token, so this is not a masked language model"
+    D802 = (
+        "{path}: the tokenizer has no mask token, so this is not a masked language model. Choose a model that was "
+        "trained with masked words, such as BERT"
+    )
     D803 = "unknown precision '{precision}'. Known precisions: float, int8"
     D804 = (
         "{path}: folder not found, and no model of that name ships with the package (available: {known}). Set "
@@ -576,69 +785,125 @@ class Errors:
     )
     D805 = "{path}: the tokenizer does not return character offsets. Use a fast tokenizer with a tokenizer.json"
     D806 = "{path}: this model requires packages that are not installed: pip install 'spacy-deid[{extra}]'"
-    D807 = "{path}: damaged, or not a masked language model ({kind})"
-    D808 = "window must be at least {least} pieces, got {length}"
-    D809 = "'{source}': combination of scores not found: neither a combination that ships with the package nor a file"
+    D807 = (
+        "{path}: damaged, or not a masked language model ({kind}). Download or copy the model again, or choose "
+        "another one"
+    )
+    D808 = (
+        "window must be at least {least} pieces, got {length}. Increase the setting 'window' (length of the model's "
+        "input)"
+    )
+    D809 = (
+        "'{source}': combination of scores not found: neither a combination that ships with the package nor a file. "
+        "Give the code of a language, or a folder with a file combined_KIND.json"
+    )
     D810 = (
         "the combination of scores requires columns that were not computed: {columns}. Compute them with the settings "
         "of 'deid_surprisal' with which the combination was fitted"
     )
-    D811 = "no word counts for language '{lang}'. Languages with word counts: {known}"
+    D811 = (
+        "no word counts for language '{lang}'. Languages with word counts: {known}. With the setting 'candidates' = "
+        "'all', no word counts are needed"
+    )
     D812 = "component '{name}': {setting} must be {wanted}"
     D813 = "masked language model '{name}' was exported without hidden states. Export it again with scripts/ship_lm.py"
 
     # measures of scored tokens
-    D830 = "scores cannot be evaluated: {reason}"
-    D831 = "no threshold can be chosen: {gold} token(s) are PHI, {scored} token(s) have a score"
-    D832 = "no threshold reaches a recall of {wanted}: with all scored tokens the recall is {reached}"
+    D830 = "scores cannot be evaluated: {reason}. Give one finite score for each token"
+    D831 = (
+        "no threshold can be chosen: {gold} token(s) are PHI, {scored} token(s) have a score. Use annotated documents "
+        "with scores"
+    )
+    D832 = (
+        "no threshold reaches a recall of {wanted}: with all scored tokens the recall is {reached}. Require a lower "
+        "recall"
+    )
     D833 = "document '{name}': {reason}. Check that the text and the tokenizer are the ones it was scored with"
-    D834 = "document '{name}' has no scores: 'deid_surprisal' did not run"
+    D834 = "document '{name}' has no scores: 'deid_surprisal' did not run. Run a pipeline with this component"
     D835 = "invalid criterion '{value}' for choosing a threshold. Use f1, or recall=R with 0 < R <= 1"
     D836 = "{path}: {reason}"
     D837 = "unknown {kind} '{name}'. Known names: {known}"
 
     # review
-    D840 = "component '{name}': no scores for this text, because 'deid_surprisal' did not run"
+    D840 = (
+        "component '{name}': no scores for this text, because 'deid_surprisal' did not run. Add that component before "
+        "this one"
+    )
     D841 = (
         "component '{name}': the scores of 'deid_surprisal' were computed for another text than that of the Doc. Run "
         "the pipeline on the note again"
     )
-    D842 = "component '{name}': 'deid_surprisal' has no column '{column}'. Its columns: {known}"
+    D842 = (
+        "component '{name}': 'deid_surprisal' has no column '{column}'. Its columns: {known}. Change the setting "
+        "'column'"
+    )
 
     # app
-    D900 = "job '{id}' not found"
-    D901 = "file '{id}' not found"
+    D900 = "job '{id}' not found. Check the id: the job may have been deleted, or its retention time may have passed"
+    D901 = "file '{id}' not found. Check the id: the file may have been deleted, or its retention time may have passed"
     D902 = "not possible while the file is {state}: {wanted}"
-    D903 = "{path} contains files that are damaged or were encrypted with another key"
-    D904 = "the file is larger than {limit} MB"
-    D905 = "a job can have at most {limit} files"
-    D906 = "no files were uploaded"
-    D907 = "a server that other machines can reach ('{host}') requires a token of at least {length} characters"
+    D903 = (
+        "{path} contains files that are damaged or were encrypted with another key. Start the service with the "
+        "--files-key with which the folder was made, or with another folder"
+    )
+    D904 = "the file is larger than {limit} MB. Split it, or start the service with a larger --max-mb"
+    D905 = "a job can have at most {limit} files. Divide the files among several jobs"
+    D906 = "no files were uploaded. Choose at least one file"
+    D907 = (
+        "a server that other machines can reach ('{host}') requires a token of at least {length} characters. Set it "
+        "in the environment variable SPACY_DEID_TOKEN"
+    )
     D908 = "{setting}: '{value}' is not available. Available: {known}"
-    D909 = "the worker process for this file was killed twice. The file may be damaged or need more memory than is available"
-    D910 = "no span at {start}:{end}"
-    D911 = "the span {start}:{end} is outside the text of {length} characters, or overlaps another span"
+    D909 = (
+        "the worker process for this file was killed twice. The file may be damaged or need more memory than is "
+        "available. Open it to check, split it, or start the service with a larger --worker-gb"
+    )
+    D910 = "no span at {start}:{end}. Load the spans of the file again"
+    D911 = (
+        "the span {start}:{end} is outside the text of {length} characters, or overlaps another span. Choose a place "
+        "between the spans"
+    )
     D912 = "the text extracted from the file has changed since it was reviewed. De-identify the file again"
-    D913 = "the file has decisions that are not applied yet"
+    D913 = "the file has decisions that are not applied yet. Apply them first"
     D914 = "style 'surrogate' requires a project key: start the server with --key"
-    D915 = "the file is still being processed"
+    D915 = "the file is still being processed. Wait until it is done"
     D916 = (
         "the upload has no annotations for any file of this job. File names and texts must be the same as in the job"
     )
     D917 = "the service requires the package '{package}': pip install 'spacy-deid[app]'"
     D918 = "{path} is used by another instance of the service. Stop it, or use another folder"
-    D919 = "time limit exceeded: more than {minutes} minutes"
-    D920 = "memory limit exceeded: more than {limit} GB"
+    D919 = (
+        "time limit exceeded: more than {minutes} minutes. Split the file, or start the service with a larger "
+        "--file-minutes"
+    )
+    D920 = (
+        "memory limit exceeded: more than {limit} GB. Split the file, or start the service with a larger --worker-gb"
+    )
     D921 = "the job is being processed with other settings. Cancel it first"
-    D922 = "the token must consist of printable ASCII characters without spaces"
+    D922 = (
+        "the token must consist of printable ASCII characters without spaces. Change the environment variable "
+        "SPACY_DEID_TOKEN"
+    )
     D923 = "too many requests are waiting. Try again later"
-    D924 = "two files have the same name"
-    D925 = "the files of the job are larger than {limit} MB in total"
-    D926 = "the worker process stopped (exit code {code}). It restarts in {seconds} seconds"
-    D927 = "the form is incomplete or has invalid values"
-    D928 = "the request is larger than {limit} MB"
-    D929 = "cannot write to the folder of the service: {reason}"
-    D930 = "the worker process for this file was killed, by a crash of a library or because memory ran out"
+    D924 = "two files have the same name. Rename one of them"
+    D925 = (
+        "the files of the job are larger than {limit} MB in total. Divide them among several jobs, or start the "
+        "service with a larger --max-job-mb"
+    )
+    D926 = (
+        "the worker process stopped (exit code {code}). It restarts in {seconds} seconds. If this repeats, the "
+        "service needs more memory or a smaller --workers"
+    )
+    D927 = "the form is incomplete or has invalid values. Correct the entries and send it again"
+    D928 = "the request is larger than {limit} MB. Send fewer or smaller files"
+    D929 = (
+        "cannot write to the folder of the service: {reason}. Check the free space and the rights of the folder given "
+        "with --data"
+    )
+    D930 = (
+        "the worker process for this file was killed, by a crash of a library or because memory ran out. Try again, "
+        "with a smaller file or a larger --worker-gb of the service"
+    )
     D935 = (
         "{count} file(s) have warnings. Check the places they name in the copy, then download it with "
         "accept_warnings=true. GET /v1/files/FILE and the page of the job show the warnings"
@@ -647,13 +912,18 @@ class Errors:
     # warehouse
     D950 = "{reason}"
     D951 = "column '{column}' {reason}"
-    D952 = "{source}: the number of rows has changed since the run was planned"
-    D953 = "{path}: no .parquet, .jsonl or .csv file found ({count} other file(s))"
+    D952 = "{source}: the number of rows has changed since the run was planned. Start the run again with --changed"
+    D953 = (
+        "{path}: no .parquet, .jsonl or .csv file found ({count} other file(s)). Check the path, or convert the files"
+    )
     D954 = (
         "{path}: a Delta, Iceberg or Hudi table. Its files also contain deleted rows, so they cannot be read one by one. "
         "Export the table to Parquet, or read it with the engine that wrote it and spacy_deid.warehouse.batches"
     )
-    D955 = "{source}: a column that is kept has another type than in the files before it"
+    D955 = (
+        "{source}: a column that is kept has another type than in the files before it. Convert the column to the same "
+        "type in all files, or do not keep it"
+    )
     D956 = "{path}: damaged, or written by another version. Choose another output folder"
     D957 = (
         "{path} has the results of a run with other settings ({parts}). Process what has changed again with --changed, or "
@@ -665,8 +935,13 @@ class Errors:
     )
     D959 = "changed since the run was started: {parts}. Start the run again, with --changed if the change is intended"
     D960 = "the output cannot be written: {reason}. Finished partitions are kept. Run the command again to continue"
-    D961 = "partition {name}: the released and the quarantined rows together are not the rows that were read"
-    D962 = "{path}: another run has started in this folder"
+    D961 = (
+        "partition {name}: the released and the quarantined rows together are not the rows that were read. Run the "
+        "command again, and report this if it happens again"
+    )
+    D962 = (
+        "{path}: another run has started in this folder. Wait until it has finished, or choose another output folder"
+    )
     D963 = "engine '{engine}' requires the package '{package}': pip install 'spacy-deid[{engine}]'"
     D964 = (
         "not enough memory: {count} worker process(es) need about {needed:.1f} GB, and {free:.1f} GB are available. Use a "

@@ -240,7 +240,10 @@ def to_scheme(name: str, scheme: str) -> str:
 
 
 def _scheme(scheme: str) -> Mapping[str, str]:
-    """Return the mapping from the labels of a scheme to canonical labels. RAISES: ConfigError (D002)."""
+    """Return the mapping from the labels of a scheme to canonical labels.
+
+    RAISES: ConfigError (D002) if it is unknown.
+    """
     try:
         return SCHEMES[scheme]
     except KeyError:

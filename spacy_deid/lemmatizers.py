@@ -183,7 +183,10 @@ def make_voikko_lemmatizer() -> Lemmatizer:
 
 @cache
 def _load_voikko() -> Analyse:
-    """Load Voikko and return its function from a word to its analyses. RAISES: ConfigError (D822)."""
+    """Load Voikko and return its function from a word to its analyses.
+
+    RAISES: ConfigError (D822) if Voikko or its Finnish dictionary is not installed.
+    """
     try:
         from libvoikko import Voikko
 

@@ -162,11 +162,13 @@ def use_dictionaries(nlp: Language, folder: str | Path, **settings: Any) -> None
 
 
 def patient_terms(nlp: Language, patient_id: Any) -> list[str]:
-    """Return the terms of a patient in the open dictionaries of a pipeline.
+    """Return the terms that the dictionaries of a pipeline contain for one patient. Only dictionaries that were opened
+    with ``open_dictionaries`` are read.
 
     nlp (Language): the pipeline.
-    patient_id (Any): the patient's id as text or number, or None.
-    RETURNS (list[str]): names, numbers and addresses in normal form, which a released copy must not contain.
+    patient_id (Any): the patient's id as text or number; None if it is unknown.
+    RETURNS (list[str]): names, numbers and addresses in normal form, which a released copy must not contain; an empty
+        list if the id is None or not in the dictionaries, or if no dictionaries are open.
     """
     return [term for ruler in find_components(nlp, "deid_ruler") for term in ruler.own_terms(patient_id)]
 

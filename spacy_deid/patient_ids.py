@@ -21,10 +21,12 @@ _WHOLE = re.compile(r"(\d)\.0+\Z")
 
 
 def normal_id(value: Any) -> str:
-    """Convert a patient id to its normal form.
+    """Convert a patient id to its normal form, in which ids are compared: a number is written without ".0" (12.0 →
+    "12"), a text is normalized to Unicode NFKC, and invisible characters and white space around it are removed. Case
+    and leading zeros are kept.
 
     value (Any): the id as text or number, as found in a table or given by a caller.
-    RETURNS (str): the id; "" if there is none: for None, NaN, an infinite number, a bool, or blank text.
+    RETURNS (str): the normal form; "" if there is no id: for None, NaN, an infinite number, a bool, or blank text.
     """
     if isinstance(value, str):
         text = value

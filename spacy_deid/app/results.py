@@ -31,7 +31,10 @@ MEMORY = Path("/dev/shm")
 
 
 def check_warnings(files: Sequence[FileRow], accepted: bool) -> None:
-    """Check that no file has warnings or that the user has accepted them. RAISES: InputError (D935)."""
+    """Check that no file has warnings or that the user has accepted them.
+
+    RAISES: InputError (D935) with the number of files, if there are warnings that are not accepted.
+    """
     warned = sum(bool(file.about.get("warnings")) for file in files)
     if warned and not accepted:
         raise InputError(Errors.D935.format(count=warned))

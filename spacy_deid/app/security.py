@@ -170,7 +170,10 @@ class SecurityMiddleware:
         return self._refuse_host(request) or self._refuse_origin(request) or self._refuse_token(request)
 
     def _refuse_host(self, request: Request) -> Response | None:
-        """Refuse an unknown host name if the service listens on this machine only (DNS rebinding)."""
+        """Refuse an unknown host name if the service listens on this machine only (DNS rebinding).
+
+        RETURNS (Optional[Response]): the response with status 421; None if the host name is accepted.
+        """
         host = HOST.fullmatch(request.headers.get("host", ""))
         name = host["name"] if host else ""
         local = is_loopback(self.settings.host)
@@ -179,7 +182,7 @@ class SecurityMiddleware:
         return JSONResponse({"detail": "unknown host"}, 421)
 
     def _refuse_origin(self, request: Request) -> Response | None:
-        """Refuse a request that changes something and comes from another website."""
+        """Refuse a request that changes something and comes from another website; None for any other."""
         origin = request.headers.get("origin")
         own = f"{request.scope['scheme']}://{request.headers.get('host', '')}"
         if request.method not in SAFE and origin and origin != own:
@@ -187,7 +190,9 @@ class SecurityMiddleware:
         return None
 
     def _refuse_token(self, request: Request) -> Response | None:
-        """Refuse a request without a valid token; browsers are redirected to the login page."""
+        """Refuse a request without a valid token; browsers are redirected to the login page. None for a valid token,
+        or for a path that requires none.
+        """
         path = request.scope["path"]
         status = 200 if OPEN.fullmatch(path) else self.tokens.status(request)
         if status == 200:

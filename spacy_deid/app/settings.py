@@ -199,7 +199,7 @@ def _is_date(text: str) -> bool:
 
 
 def _check(setting: str, value: str, known: Sequence[str]) -> None:
-    """Check that a value is among the available ones. RAISES: ConfigError (D908)."""
+    """Check that a value is among the available ones. RAISES: ConfigError (D908) if it is not."""
     if value not in known:
         offered = ", ".join(filter(None, known)) or "none"
         short = ascii(str(value))[1:-1][:40]  # clients can send anything

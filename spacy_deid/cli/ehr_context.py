@@ -122,7 +122,12 @@ def read_file_context(patient_from: PatientFrom | None, table: Path | None) -> F
 
 
 def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read the rows of a CSV or JSONL table. YIELDS (tuple): line number and row. RAISES: InputError (D402)."""
+    """Read the rows of a CSV or JSONL table.
+
+    YIELDS (tuple[int, dict[str, Any]]): line number and row.
+    RAISES: InputError (D402) if the file cannot be read, a line is not a JSON object, or a row does not have as many
+        columns as the header.
+    """
     text = decode(read_bytes(path), "utf-8", str(path))[0].removeprefix("\ufeff")
     if path.suffix.lower() == ".jsonl":
         for number, line in enumerate(text.split("\n"), start=1):

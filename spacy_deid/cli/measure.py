@@ -123,7 +123,10 @@ def read_gold(path: Path, scheme: str, layer: str | None = None) -> list[Annotat
 
 
 def check_output(output: Path, *inputs: Path) -> None:
-    """Check that an output file does not overwrite annotations in the input folders. RAISES: InputError (D408)."""
+    """Check that an output file does not overwrite annotations in the input folders.
+
+    RAISES: InputError (D408) if it is one of the folders, or a file in one of them with a suffix of annotations.
+    """
     known = {suffix for suffixes in FORMATS.values() for suffix in suffixes} - {".json"}
     folders = {path.resolve() for path in inputs}
     real = output.resolve()

@@ -84,7 +84,10 @@ Processes = Annotated[int, typer.Option("--n-process", min=1, help="Number of wo
 
 
 def check_new(path: Path, overwrite: bool) -> None:
-    """Check that an output does not exist yet, unless ``--overwrite`` is given. RAISES: InputError (D409)."""
+    """Check that an output does not exist yet, unless ``--overwrite`` is given.
+
+    RAISES: InputError (D409) if it does.
+    """
     if os.path.lexists(path) and not overwrite:
         raise InputError(Errors.D409.format(count=1, path=path, other="another place"))
 
@@ -189,7 +192,9 @@ def read_config(path: Path, command: Any) -> dict[str, Any]:
 
 
 def _use_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Use the options in a file as defaults of the command; options on the command line take precedence."""
+    """Use the options in a file as defaults of the command; options on the command line take precedence. Returns the
+    path, which is None if no file is given.
+    """
     if path is not None:
         with reporting():
             context.default_map = read_config(path, context.command)

@@ -194,7 +194,11 @@ def reverse_file(vault: Vault, job: Job, encoding: str, text_field: str) -> None
 
 
 def reverse_rows(vault: Vault, job: Job, encoding: str, text_field: str) -> Iterator[str]:
-    """Restore the originals in the rows of a JSONL file. YIELDS (str): lines. RAISES: InputError (D405)."""
+    """Restore the originals in the rows of a JSONL file.
+
+    YIELDS (str): lines of the restored file.
+    RAISES: InputError (D405) with the number of the row, if a row is invalid or its original cannot be restored.
+    """
 
     def read() -> Iterator[Row]:
         for row in read_rows(job.source, text_field, encoding):

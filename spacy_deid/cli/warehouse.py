@@ -65,7 +65,11 @@ class TableOptions:
     partition_rows: Annotated[int, typer.Option(min=1, help="Largest number of notes in a partition.")] = 10_000
 
     def table_columns(self) -> "TableColumns":
-        """Return the columns of the table and what is done with each. RAISES: ConfigError (D412, D721, D950)."""
+        """Return the columns of the table and what is done with each.
+
+        RAISES: ConfigError if options exclude each other (D412), the file of ``--columns`` is invalid (D721), or a
+            column has a reserved name or two roles (D950).
+        """
         from ..warehouse.settings import TableColumns
 
         fields = RowFields(self.patient_field, self.date_field, self.name_field, self.sex_field)
@@ -82,7 +86,10 @@ class TableOptions:
         return TableColumns(self.id_field, tuple(texts), labels, tuple(keep), self.type_field, fields)
 
     def settings(self) -> "InputSettings":
-        """Return the settings for reading the input. RAISES: ConfigError (D411, D412)."""
+        """Return the settings for reading the input.
+
+        RAISES: ConfigError for both a table and a query (D412), or for a database with neither of them (D411).
+        """
         from ..warehouse.inputs import InputSettings
 
         found = InputSettings(self.input, self.table, self.query, self.encoding, self.partition_rows)

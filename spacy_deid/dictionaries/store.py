@@ -83,7 +83,7 @@ def lock_folder(folder: Path) -> int:
 
 
 def _is_build(path: Path) -> bool:
-    """Return whether a path is the folder of a build."""
+    """Return whether a path is a folder with the files of one build (version) of the dictionaries, not a link."""
     return path.name.startswith(BUILD) and path.is_dir() and not path.is_symlink()
 
 

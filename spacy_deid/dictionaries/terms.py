@@ -332,7 +332,7 @@ def _is_broken(term: str) -> bool:
 
 
 def _check_tag(tag: Tag) -> None:
-    """Check that a tag is valid. RAISES: ConfigError (D163)."""
+    """Check a tag. RAISES: ConfigError (D163) for an unknown label or condition, or an invalid name of a rule."""
     if tag.label not in LABELS:
         reason = "unknown label"
     elif not tag.rule or tag.rule.startswith(OWN_PREFIX):

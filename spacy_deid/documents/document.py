@@ -285,7 +285,7 @@ class PlacedText:
 
         edits (Sequence[Edit]): edits in the order of the text.
         YIELDS (tuple[TextPiece, list[Edit]]): each changed piece with its edits, whose offsets are relative to it.
-        RAISES: DeidError (D003, D004).
+        RAISES: DeidError if an edit is outside the text (D003) or overlaps another one (D004).
         """
         check_edits(edits, self._length)
         starts = [piece.start for piece in self.pieces]

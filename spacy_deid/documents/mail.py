@@ -93,7 +93,10 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _check_size(message: Any, name: str) -> None:
-    """Refuse a message whose parsing could exhaust time or memory. RAISES: InputError (D715)."""
+    """Refuse a message whose parsing could exhaust time or memory.
+
+    RAISES: InputError (D715) if its headers are too long or its parts are nested too deeply.
+    """
 
     def depth(part: Any) -> int:
         inner = part.get_payload() if part.is_multipart() else ()

@@ -33,7 +33,10 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
-    """Return the pyarrow table in a Parquet file, whose size is checked first. RAISES: InputError (D713, D715)."""
+    """Return the pyarrow table in a Parquet file, whose size is checked first.
+
+    RAISES: InputError if pyarrow is missing (D713), or the file is too large or damaged (D715).
+    """
     try:
         import pyarrow as pa
         from pyarrow import parquet

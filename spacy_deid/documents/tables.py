@@ -31,7 +31,7 @@ def read_columns(path: Path, labels: Iterable[str]) -> dict[str, str]:
     path (Path): TOML file with a table "columns" that maps column names to "text", "keep", "drop" or "label:NAME".
     labels (Iterable[str]): known labels.
     RETURNS (dict[str, str]): for `ReadSettings.columns`.
-    RAISES: ConfigError (D721).
+    RAISES: ConfigError (D721) if the file cannot be read, has no table "columns" or contains an unknown action.
     """
     try:
         with open(path, "rb") as file:
@@ -206,7 +206,10 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shape]:
-    """Decode a delimited file and split it into cells. RAISES: InputError (D400, D701)."""
+    """Decode a delimited file and split it into cells.
+
+    RAISES: InputError if it is not valid in its encoding (D400), or has unbalanced quotes or NUL characters (D701).
+    """
     text, encoding = decode(data, encoding_of(data, settings), name)
     mark = _MARK if text.startswith(_MARK) else ""
     text = text.removeprefix(_MARK)
@@ -239,7 +242,10 @@ def _detect_delimiter(lines: Sequence[str], quoted: bool) -> str:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write the edited table as delimited text; only cells that need quotes get them. RAISES: InputError (D413)."""
+    """Write the edited table as delimited text; only cells that need quotes get them.
+
+    RAISES: InputError (D413) if the encoding of the file lacks a character of a replacement.
+    """
     tables: TableParts = document.parts
     shape: _Shape = tables.extra
     out = io.StringIO(newline="")

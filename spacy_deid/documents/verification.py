@@ -27,11 +27,11 @@ def check_removed(
     released: str = "",
     identifiers: Sequence[str] = (),
 ) -> None:
-    """Raise an error if a removed string still occurs in a copy.
+    """Check that no removed string still occurs in a copy.
 
     found (Iterable[ExtractedText]): everything that can be extracted from the copy.
     removed, released, identifiers: as in `formats.verify`.
-    RAISES: DeidError (D714).
+    RAISES: DeidError (D714) with its place and label, if one does.
     """
     words = {spelled for text in identifiers if len(fold(spelled := _words(text))) < LONG}
     labels = removed if isinstance(removed, Mapping) else dict.fromkeys(removed, "")

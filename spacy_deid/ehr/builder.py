@@ -221,7 +221,11 @@ class _Build:
             yield len(batch.rows)
 
     def add_patients(self, scratch: RowPartitions, processes: int) -> None:
-        """Build the entries of all patients and write them to the store. RAISES: InputError (D181, D183)."""
+        """Build the entries of all patients and write them to the store.
+
+        RAISES: InputError if a patient has more than one row in a table that must have one (D181), or too many values
+            of a column are invalid (D183).
+        """
         repeated: dict[str, tuple[int, int]] = {}
         done = 0
         for result in build_parts(self._plan, scratch, processes):

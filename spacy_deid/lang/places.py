@@ -31,6 +31,7 @@ class InstitutionSurrogates(Protocol):
         family (str): name of a group of values within which no value is given to two originals of a note.
         options (Sequence[str]): values to choose from.
         context (str): identifies the decision and the original (folded); the same context gives the same value.
+        RETURNS (Optional[str]): the value; None if none of them is free.
         """
         ...
 
@@ -43,7 +44,7 @@ class InstitutionSurrogates(Protocol):
         ...
 
     def acronym(self, word: str) -> str | None:
-        """Return a surrogate for an acronym; ``word`` has no case ending."""
+        """Return a surrogate for an acronym without case ending; None if none is free."""
         ...
 
     def place(self, text: str) -> tuple[str | None, str] | None:
@@ -51,7 +52,7 @@ class InstitutionSurrogates(Protocol):
         ...
 
     def town(self, text: str) -> str | None:
-        """Return a surrogate for a town that is not listed."""
+        """Return a surrogate for a town that is not listed; None if none is free."""
         ...
 
 

@@ -170,7 +170,7 @@ def _parts(text: str, size: int, overlap: int) -> Iterator[Part]:
 
 
 def _last(text: str, start: int, end: int) -> int | None:
-    """Return the last start of a sentence, or else of a word, between `start` and `end`."""
+    """Return the last start of a sentence, or else of a word, between `start` and `end`; None without one."""
     for border in (_SENTENCE, _SPACE):
         ends = [match.end() for match in border.finditer(text, start, end)]
         if ends:

@@ -301,7 +301,9 @@ def replace_values(backend: Backend, values: Iterable[tuple[str, str]]) -> dict[
 
 
 def _ask(backend: Backend, prompt: dict[str, Any], label: str, value: str) -> str | None:
-    """Request one replacement. The prompt is not filled with `str.format`, because a value can contain braces."""
+    """Request one replacement; None if the model fails or does not answer with a string. The prompt is not filled with
+    `str.format`, because a value can contain braces.
+    """
     head, _, tail = prompt["user"].replace("{kind}", prompt["kinds"].get(label, _KEY)).partition("{value}")
     spoken: list[Message] = [
         {"role": "system", "content": prompt["system"]},

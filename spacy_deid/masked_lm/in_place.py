@@ -92,7 +92,13 @@ class WordsInPlace:
         return self.model.states(full, np.ones_like(full))[0, shift : shift + len(ids)]
 
     def _masked(self, text: str, places: Sequence[tuple[int, int]]) -> tuple[list[int], list[int | None]]:
-        """Return the pieces of a text with one mask per word, and the position of each mask."""
+        """Replace the pieces of each given word by one mask.
+
+        text (str): the text.
+        places (Sequence[tuple[int, int]]): character offsets of the words, in the order of the text.
+        RETURNS (tuple[list[int], list[Optional[int]]]): ids of the pieces of the text with the masks, and for each
+            word the index of its mask; None if the word has no pieces or shares one with a word before it.
+        """
         encoded = self.model.pieces.encode(text)
         starts, ends = np.array(places, dtype=np.int64).reshape(-1, 2).T
         firsts, lasts, _ = align_words(encoded, starts, ends, None, len(encoded.ids))

@@ -125,7 +125,7 @@ class PieceReader:
 
     @staticmethod
     def _first(ids: list[int], offsets: list[tuple[int, int]]) -> int | None:
-        """Return the first piece that covers more than the space before the word."""
+        """Return the first piece that covers more than the space before the word; None without one."""
         return next((piece for piece, (_, end) in zip(ids, offsets, strict=True) if end > 1), None)
 
 

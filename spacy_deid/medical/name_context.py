@@ -230,7 +230,13 @@ class NameContext:
         )
 
     def _looks(self, name: str, left: str, right: str, kind: str) -> str:
-        """The evidence that a name is written in a way in which persons' names are not; "" if there is none."""
+        """Look for evidence in the spelling of a name and the words next to it that it belongs to a medical term.
+
+        name (str): the name.
+        left, right (str): text of the line before the name, and text after it.
+        kind (str): kind of the medical term, as in `evidence`.
+        RETURNS (str): "chain", "after", "technical" or "possessive", as in `evidence`; "" if there is no evidence.
+        """
         if _CHAIN.fullmatch(name):
             return "chain"
         if (match := _ABBREVIATED.match(right)) and match[1] == name[0]:

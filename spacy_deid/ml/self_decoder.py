@@ -324,7 +324,7 @@ class SelfDecoder:
         return scores
 
     def _read(self, ids: list[int]) -> str | None:
-        """Return the text of predicted pieces."""
+        """Return the text of predicted pieces; None if one of them is the unknown piece."""
         if self.tokenizer.unk_token_id in ids:
             return None
         said = [i for i in ids if i not in self._special]

@@ -72,7 +72,11 @@ def _with_table(connector: SqlConnector | DuckConnector, table: str, query: str)
 
 
 def _find(path: Path) -> tuple[list[Path], str]:
-    """Return the files of a table, sorted by name, and their common suffix. RAISES: InputError (D740)."""
+    """Return the files of a table, sorted by name, and their common suffix.
+
+    RAISES: InputError (D740) if the path does not exist, a file has an unsupported type, or a folder does not contain
+        .csv, .jsonl or .parquet files of one type.
+    """
     if path.is_dir():
         files = sorted(f for f in path.iterdir() if f.suffix.lower() in _FILES and not f.name.startswith("."))
         if len({file.suffix.lower() for file in files}) != 1:

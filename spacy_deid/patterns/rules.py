@@ -261,7 +261,7 @@ def check_unique(rules: Iterable[Rule], path: str) -> None:
 
 
 def _check_file(data: Mapping[str, Any], path: str) -> None:
-    """Check the top level of a file. RAISES: ConfigError (D109)."""
+    """Check the top level of a rules file. RAISES: ConfigError (D109) for an unknown key or an invalid value."""
     reason = ""
     if unknown := sorted(set(data) - {"name", "define", "rules"}):
         reason = f"unknown key(s) {', '.join(unknown)}"
@@ -317,7 +317,10 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _fill(pattern: str, fragments: Mapping[str, str], path: str, rule: str) -> str:
-    """Replace the names of fragments in a pattern by the fragments. RAISES: ConfigError (D102)."""
+    """Replace the names of fragments in a pattern by the fragments.
+
+    RAISES: ConfigError (D102) if one is not defined.
+    """
 
     def fill(match: re.Match[str]) -> str:
         if match[1] not in fragments:

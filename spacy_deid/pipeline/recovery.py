@@ -124,8 +124,13 @@ class Recovery:
         return _disjoint(found)
 
     def _veto(self, doc: Doc, text: str, uses: SpanIndex[MedicalUse]) -> Veto:
-        """Make the check whether a part of a Doc must stay covered, from the evidence of all detectors.
+        """Create the check that prevents the recovery of a medical term if a detector found it to be an identifier.
 
+        doc (Doc): a Doc that ``deid_merge`` ran on.
+        text (str): its text.
+        uses (SpanIndex[MedicalUse]): places of medical terms in it.
+        RETURNS (Veto): function of the start and end of a span and a medical use. It returns True if the span must
+            stay an identifier.
         RAISES: NotDeidentified (D501) if the group of a detector is missing.
         """
         keys = doc.spans[MERGED].attrs["sources"]

@@ -290,7 +290,9 @@ class Surrogate:
         return edits, decisions
 
     def _before(self, span: Span, text: str) -> Edit | None:
-        """Return the edit of the word before a span if it must agree with the surrogate, such as "a" to "an"."""
+        """Return the edit of the word before a span that makes it agree with the surrogate, such as "a" to "an"; None
+        if the word does not change.
+        """
         if self._surrogates is None:
             return None
         from ..surrogates.mention import Mention

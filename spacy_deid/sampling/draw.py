@@ -241,7 +241,9 @@ class _Drawing:
         return self._finish([c for part in chosen for c in part], identified, find is not None)
 
     def _identified(self, candidates: Sequence[Sequence[Candidate]], find: IdentifierFinder) -> dict[int, bool | None]:
-        """Search the candidates. RETURNS (dict): row → whether the note contains identifiers of its own patient."""
+        """Search the candidates whose patient is known. RETURNS (dict): row → whether the note contains identifiers of
+        its own patient, as `find` returns it.
+        """
         owners = {c.key.row: c.patient for pool in candidates for c in pool if c.known}
         keys = [c.key for pool in candidates for c in pool if c.known]
         return {row: find(owners[row], text) for row, text in self._texts(keys)}

@@ -260,7 +260,7 @@ def _choose(
 def _suggest_first(
     sources: Sequence[Suggest], name_type: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]
 ) -> str | None:
-    """Call several sources of suggestions in order and return the first surrogate that one of them suggests."""
+    """Call several sources of suggestions in order and return the first surrogate, or None if there is none."""
     return next((name for suggest in sources if (name := suggest(name_type, lemma, pool, allowed))), None)
 
 

@@ -141,13 +141,14 @@ class AuthoredNote:
 
 
 def read_authored(path: Path) -> list[AuthoredNote]:
-    """Read the authored notes of a file, or of all ``.txt`` files in a folder and its subfolders.
+    """Read notes that were written by hand, with marked identifiers, from a file or from all ``.txt`` files in a
+    folder and its subfolders. The docstring of this module describes the format.
 
     path (Path): the file or folder.
     RETURNS (list[AuthoredNote]): the notes, sorted by path and in the order of each file.
-    RAISES: InputError with file and line (D613) if a file cannot be read or is not UTF-8, the mark-up is
-        malformed, a label or modifier is unknown, or a person is not declared; InputError (D615) if the folder has
-        no notes.
+    RAISES: InputError with file and line (D613) if a file cannot be read or is not UTF-8, or a mark is malformed, has
+        an unknown label, contains an unknown word after the label ("kind=nhs"), or refers to a person who has no line
+        in the header of the note; InputError (D615) if there are no notes.
     """
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     notes = [note for file in files for note in _read_file(file)]

@@ -107,7 +107,9 @@ class Filler:
         render(nodes, writer, fill, sex, self.case.rng)
 
     def _label(self, slot: Slot, source: Mapping[str, Any] | None) -> str | None:
-        """Return the label of a slot, from the first that defines one: slot, language.toml, attribute, role."""
+        """Return the label of a slot, from the first that defines one: slot, language.toml, attribute, role. None if
+        the value is not an identifier.
+        """
         base = base_of(slot.who)
         if slot.label or base == "decoy":
             return slot.label

@@ -97,7 +97,7 @@ class Engine(Protocol):
     def on_this_machine(self) -> bool: ...
 
     def check(self) -> None:
-        """Check that the engine is installed. RAISES: ConfigError (D963, D968)."""
+        """Check that the engine is installed. RAISES: ConfigError if its package (D963) or Java (D968) is missing."""
 
     def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
         """Process partitions.
@@ -275,7 +275,7 @@ def _watch(collect: Any, folder: RunFolder, names: Sequence[str]) -> Iterator[Ou
 
 
 def _require(engine: str, package: str) -> None:
-    """Check that a package is installed. RAISES: ConfigError (D963)."""
+    """Check that a package is installed. RAISES: ConfigError (D963) if it is not."""
     from importlib.util import find_spec
 
     if find_spec(package) is None:

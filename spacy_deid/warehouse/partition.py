@@ -81,12 +81,14 @@ class Counts:
         return self.statuses["released"] + self.statuses["review"]
 
     def as_record(self) -> dict[str, Any]:
-        """Return the counts as plain values for the record of the partition.
+        """Return the counts as a dict that can be written as JSON, for the file that describes a finished partition.
 
-        RETURNS (dict): "statuses", "reasons" (of rows in quarantine) and "labels" (replaced spans), each with its
-            count; "sources", label → component → spans that it found; "types", note type → status → rows;
-            "dictionaries", which were searched → notes; "words"; and "hardest", pairs of id and hardness: the sum over
-            uncertain spans of one minus their best score, plus the number of warnings.
+        RETURNS (dict): "statuses": status → number of rows. "reasons": reason → number of rows in quarantine.
+            "labels": label → number of replaced spans. "sources": label → component → number of spans that it found.
+            "types": note type → status → number of rows. "dictionaries": kind of dictionary that was searched →
+            number of notes. "words": number of words. "hardest": pairs of note id and hardness, the hardest first, at
+            most `HARDEST`. The hardness of a note is the number of its warnings plus, for each uncertain span, one
+            minus its best score.
         """
         return {
             **{name: dict(sorted(getattr(self, name).items())) for name in ("statuses", "reasons", "labels")},
@@ -317,7 +319,7 @@ class _PartitionRun:
     def _check(self, part: Path | None = None) -> None:
         """Check, before the output gets its final name, that no row is lost and that no other run uses the folder.
 
-        RAISES: StopRun (D961, D962).
+        RAISES: StopRun if a row is neither released nor in quarantine (D961), or another run has started (D962).
         """
         written = self.counts.released
         if part is not None:

@@ -137,7 +137,10 @@ class Run:
         return share * sum(path.stat().st_size for path in paths)
 
     def _check_dictionaries(self, manifest: Manifest) -> None:
-        """Check that the dictionaries contain at least one of the first patients. RAISES: ConfigError (D966)."""
+        """Check that the dictionaries contain at least one of the first patients.
+
+        RAISES: ConfigError (D966) if they contain none of them.
+        """
         column = self.settings.columns.fields.patient_id
         if not self.settings.dictionaries or not column:
             return
@@ -293,7 +296,9 @@ def add_records(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _check_password(settings: InputSettings) -> None:
-    """Refuse a database URL with a password, which would be stored in the manifest. RAISES: ConfigError (D967)."""
+    """Check that a database URL has no password, because it is stored in the manifest. RAISES: ConfigError (D967) if
+    it has one.
+    """
     if "://" in settings.where:
         from urllib.parse import urlsplit
 

@@ -87,10 +87,11 @@ def find_codes(
 def check_no_codes(
     small: Image.Image, fine: Callable[[], Image.Image], number: int, words: Sequence[Box] = ()
 ) -> None:
-    """Raise an error if page `number` of a copy shows a code that can be decoded. The other arguments are those
-    of `find_codes`.
+    """Check that a page of a copy shows no bar code that can be decoded.
 
-    RAISES: DeidError (D727).
+    small, fine, words: as in `find_codes`.
+    number (int): number of the page, for the error message.
+    RAISES: DeidError (D727) if the page shows such a code.
     """
     if find_codes(small, fine, sure=True, words=words):
         raise DeidError(Errors.D727.format(page=number))

@@ -141,8 +141,13 @@ def _text_angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
 
 
 def _fit_best_circle(points: "np.ndarray[Any, Any]", size: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Fit a circle to points by RANSAC, refined by least squares. Returns centre and radius, or None if too few points
-    are on a circle, and the mask of the points on it.
+    """Fit the circle on which most points lie by RANSAC, refined by least squares.
+
+    points (NDArray): centres of the letters, shape (points, 2).
+    size (float): typical size of a letter in pixels. It limits the radius, and how far a point may be from the circle.
+    rng (Generator): source of random numbers.
+    RETURNS (tuple): (x, y, radius) of the circle, or None if fewer than `FEWEST` points lie on one; and the boolean
+        mask of the points on it.
     """
     best: Any = None
     most = np.zeros(len(points), bool)

@@ -46,9 +46,11 @@ class OcrWord(NamedTuple):
 
 
 def check_tesseract(languages: Sequence[str], name: str) -> None:
-    """Raise an error if Tesseract or a language, given by its Tesseract code, is not installed.
+    """Check that Tesseract and its data for languages are installed.
 
-    RAISES: InputError (D716, D717).
+    languages (Sequence[str]): Tesseract's codes of the languages.
+    name (str): name of the document, for the error message.
+    RAISES: InputError if Tesseract is not installed (D716), a language is not, or no language is given (D717).
     """
     if not shutil.which("tesseract"):
         raise InputError(Errors.D716.format(path=name))
@@ -182,7 +184,7 @@ def read_picture(
     page (tuple[float, float]): width and height of the page.
     scale, settings, name, number: as in `read_page`.
     RETURNS (list[Run]): the words, in coordinates in which they are horizontal (see `geometry`).
-    RAISES: InputError (D718).
+    RAISES: InputError (D718) if OCR fails or takes too long.
     """
     try:
         turn, words = _read_at_best_rotation(image, settings, settings.dpi, sparse=True)

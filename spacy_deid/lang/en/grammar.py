@@ -35,7 +35,9 @@ def possessives(name: str) -> tuple[str, ...]:
 
 
 def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
-    """Yield "Parkinson disease", "Parkinson's disease" and so on; with ``beside`` only the form without possessive."""
+    """Yield the forms of an eponym: "Parkinson disease", "Parkinson's disease". If ``beside`` is True, only the form
+    without possessive, because "Parkinson's disease" could be the disease of a patient called Parkinson.
+    """
     for owner in (name,) if beside else possessives(name):
         yield f"{owner} {head}"
         if head in DOTTED:

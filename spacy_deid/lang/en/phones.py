@@ -21,14 +21,16 @@ _UK_OTHERS = {"07": ["07700900"], "08": ["08081570"], "09": ["09098790"], "03": 
 
 
 def find_fictional_nanp(number: str) -> NumberRange | None:
-    """Return the fictional numbers of North America, for a number of seven or ten digits."""
+    """Return the fictional numbers of North America, for a number of seven or ten digits; None for any other."""
     if len(number) == 7:
         return NumberRange(["55501"], 2)
     return NumberRange([area + "55501" for area in _AREAS], 2) if len(number) == 10 else None
 
 
 def find_fictional_uk(number: str) -> NumberRange | None:
-    """Return the British numbers for drama, for a number of eleven digits with its trunk prefix."""
+    """Return the British numbers for drama, for a number of eleven digits with its trunk prefix; None for any
+    other.
+    """
     return NumberRange(_UK_OTHERS.get(number[:2], _UK_CITIES), 3) if len(number) == 11 else None
 
 

@@ -31,8 +31,9 @@ def _first_word(text: str) -> str:
 
 
 def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
-    """Yield "enfermedad de Parkinson", "sd. de Down" and so on; with ``beside`` only forms without a preposition, such
-    as "test Mantoux" and "Gram negativo"."""
+    """Yield the forms of an eponym: "enfermedad de Parkinson", "sd. de Down". If ``beside`` is True, only forms in
+    which the name cannot be that of a patient, because there is no preposition: "test Mantoux", "Gram negativo".
+    """
     for start in (head, f"{head}.") if head in DOTTED else (head,):
         yield from (f"{start} {link}{name}" for link in (("",) if beside else ("de ", "del ", "")))
     yield f"{name} {head}"

@@ -9,7 +9,7 @@ from ..phones import NumberingPlan, NumberRange, PhoneConventions
 
 
 def find_unassigned(number: str) -> NumberRange | None:
-    """Return the unassigned mobile or landline numbers for a national number of nine digits."""
+    """Return the unassigned mobile or landline numbers for a national number of nine digits; None for others."""
     if len(number) != 9 or number[0] not in "6789":
         return None
     return NumberRange(["75", "76", "77"], 7) if number[0] in "67" else NumberRange(["929", "940", "970", "989"], 6)

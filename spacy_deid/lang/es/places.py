@@ -134,7 +134,15 @@ def institution_names(name: str, before: Sequence[str]) -> Sequence[str] | None:
 def _names_after_article(
     parts: Sequence[str], before: Sequence[str], words: Mapping[str, Any], last: str
 ) -> Sequence[str] | None:
-    """Return names that agree with the article or preposition before: "La [Paz]", "del [Henares]"."""
+    """Return names that can follow the words before them: with the same article or "del" ("La [Paz]", "del
+    [Henares]"), otherwise names with as many parts as the original.
+
+    parts (Sequence[str]): words of the name to replace.
+    before (Sequence[str]): parts of the institution's name before it.
+    words (Mapping[str, Any]): the lists of names in places.toml.
+    last (str): last word before the name, folded.
+    RETURNS (Optional[Sequence[str]]): the names; None after "de", where any name is possible.
+    """
     earlier = fold(before[-2]) if len(before) > 1 else ""
     if last == "del" or (last in _ARTICLES and earlier == "de"):
         start = "del " if last == "del" else f"de {last} "

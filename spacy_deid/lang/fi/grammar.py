@@ -39,8 +39,9 @@ _VOWELS = "aeiouyäöéè"
 
 
 def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
-    """Yield an eponym with its head word in every case ("Parkinsonin taudin"); with ``beside`` only forms in which the
-    name is not in the genitive."""
+    """Yield an eponym with its head word in every case ("Parkinsonin taudin"); if ``beside`` is True, only forms in
+    which the name cannot be that of a patient, because it is not in the genitive ("Parkinson taudin").
+    """
     owners = {name} if beside else {name, _INFLECTOR.inflect(name, "gen", kind="surname")}
     if name[-1] in _VOWELS and not beside:
         owners.add(f"{name}n")
@@ -95,7 +96,7 @@ def replace_profession(text: str, before: str) -> ProfessionSurrogates:
 
 
 def _analyze(text: str) -> Analysis | None:
-    """Analyze a listed profession in the plural or with a possessive suffix."""
+    """Analyze a listed profession in the plural or with a possessive suffix; None if it is not listed."""
     head, _, last = text.lower().rpartition(" ")
     start = f"{head} " if head else ""
     analysis = analyze_noun(last, lambda word: fold(start + word) in _names())

@@ -172,7 +172,9 @@ def _inflect_word(word: str, case: str, kind: str, number: str, possessive: str 
 
 
 def _singular(word: str, case: str, kind: str, possessive: str | None) -> str:
-    """Return a singular form in lower case."""
+    """Return a word in a grammatical case of the singular, with a possessive suffix unless `possessive` is None. The
+    word and the result are in lower case. The case "com" (comitative) has the plural form.
+    """
     if case == "nom" and possessive is None:
         return word
     stems = find_stems(word, kind)

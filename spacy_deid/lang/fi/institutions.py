@@ -60,7 +60,9 @@ class _Institution:
         return self._replace_kind(words) or self._replace_whole()
 
     def _replace_acronym(self, word: str) -> str | None:
-        """Replace an acronym and keep its ending. A listed acronym is also recognized in lower case: "Taysissa"."""
+        """Replace an acronym and keep its ending; None if the word is none, or has no surrogate. A listed acronym is
+        also recognized in lower case: "Taysissa".
+        """
         found = _ACRONYM.fullmatch(word)
         if found and (_is_acronym(found[1]) or found[2]):
             made = self.surrogates.acronym(found[1])
@@ -88,7 +90,9 @@ class _Institution:
         return "".join(out)
 
     def _replace_place(self, words: Words, start: int) -> tuple[int, str | None]:
-        """Replace the longest place that begins at a word; returns its number of words, 0 if there is none."""
+        """Replace the longest place that begins at a word. Returns its number of words, 0 if there is none, and the
+        surrogate, None if there is none.
+        """
         first = words[start][1]
         if not first[:1].isalpha() or (not self.name.islower() and first[0].islower()):
             return 0, None
@@ -101,7 +105,9 @@ class _Institution:
         return 0, None
 
     def _replace_word(self, word: str, i: int, kinds: Sequence[int], length: int) -> str | None:
-        """Replace one word: a number, a kind with a name before it, an acronym or a proper name."""
+        """Replace one word: a number, a kind with a name before it, an acronym or a proper name; None without a
+        surrogate.
+        """
         folded = fold(word)
         if not word or folded in _small_words() or (len(word) == 1 and word.islower()):
             return word  # a single letter is the ending of "ry:n"
@@ -115,7 +121,9 @@ class _Institution:
         return self._replace_proper(word, last=i == length - 1 or all(j < i for j in kinds))
 
     def _replace_first_part(self, word: str) -> str | None:
-        """Replace the first part of a compound if it is a name: "Siltasairaala", but not "Terveyskeskus"."""
+        """Replace the first part of a compound if it is a name: "Siltasairaala", but not "Terveyskeskus". Other words
+        are returned unchanged; None if there is no surrogate.
+        """
         end = _kind_ending(word)
         if (
             fold(word) in _kinds()
@@ -127,7 +135,9 @@ class _Institution:
         return self._replace_compound(word, end)
 
     def _replace_proper(self, word: str, *, last: bool) -> str | None:
-        """Replace a proper name: before the noun in the genitive, after it in the case that its ending suggests."""
+        """Replace a proper name: before the noun in the genitive, after it in the case that its ending suggests. None
+        if there is no surrogate.
+        """
         tail = _tail(word)
         if tail and len(word) - len(tail) >= _SHORTEST_STEM:
             return self._replace_compound(word, tail)
@@ -139,13 +149,15 @@ class _Institution:
         return made and match_style(inflect(made, guess_case(word), kind="surname"), word)
 
     def _replace_compound(self, word: str, end: str) -> str | None:
-        """Replace the first part of a compound and keep its last part."""
+        """Replace the first part of a compound and keep its last part; None if no surrogate is free."""
         options = [stem + end.lower().lstrip("-") for stem in _words()["stems"]]
         made = self.surrogates.pick("proper", options, fold(word), self.variant)
         return made and match_style(made, word)
 
     def _replace_kind(self, words: Words) -> str | None:
-        """Replace the noun of a name without a proper part by a similar one: "poliklinikalla" by "klinikalla"."""
+        """Replace the noun of a name without a proper part by a similar one: "poliklinikalla" by "klinikalla". None if
+        it has no similar noun.
+        """
         options: list[str] = []
         for i, (_, word) in enumerate(words):
             noun, case = _sibling_forms().get(fold(word), ("", ""))
@@ -157,7 +169,9 @@ class _Institution:
         )
 
     def _replace_whole(self) -> str | None:
-        """Replace a name without a noun for its kind, a company or a clinic, in the case of its last word."""
+        """Replace a name without a noun for its kind, a company or a clinic, in the case of its last word; None if no
+        surrogate is free.
+        """
         name, folded = self.name, fold(self.name)
         if (group := _kindred().get(folded)) is not None:
             number, listed, case = group

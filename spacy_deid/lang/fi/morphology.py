@@ -108,7 +108,7 @@ def _verify(
 
 
 def _singular(form: str) -> Iterator[tuple[str, str, str, str | None]]:
-    """Yield candidates for a singular form: (nominative, case, number, possessive)."""
+    """Yield candidates for a singular form: (nominative, case, number, possessive), with None for no possessive."""
     for stem, case in _stems(form):
         for name in _from_plural(stem) if case == "com" else _nominatives(stem):
             yield name, case, "sing", None

@@ -8,7 +8,7 @@ from ..phones import NumberingPlan, NumberRange, PhoneConventions
 
 
 def find_unassigned(number: str) -> NumberRange | None:
-    """Return the unassigned mobile, service or landline numbers for a national number of 5 to 12 digits."""
+    """Return the unassigned mobile, service or landline numbers for a national number of 5 to 12 digits, else None."""
     if not 5 <= len(number) <= 12:
         return None
     if number[:2] in ("04", "05") and "040" <= number[:3] <= "050":

@@ -107,7 +107,7 @@ def _declension(word: str, kind: str) -> str | None:
 
 
 def _by_ending(word: str, kind: str) -> str | None:
-    """Return the declension that an ending implies."""
+    """Return the declension that the ending of a word implies; None if the ending does not decide it."""
     if word.endswith("nen") and len(word) > 4:
         return "nen"
     if word.endswith("s"):
@@ -129,7 +129,9 @@ def _starts_foreign(word: str) -> bool:
 
 
 def _by_final_s(word: str, kind: str) -> str | None:
-    """Return the declension of a word in -s: Markus, Markuksen; ikävyys, ikävyyden; foreign ones take an i."""
+    """Return the declension of a word in -s: Markus, Markuksen; ikävyys, ikävyyden. None if it is declined like a
+    foreign word, with an i.
+    """
     if word.endswith(("uus", "yys", "eus", "eys")):
         return "abstract" if kind == "noun" else "s"
     if count_syllables(word) < 2 or word[-2] not in VOWELS:

@@ -6,7 +6,9 @@ from ..eponyms import EponymConventions
 
 
 def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
-    """Yield "Parkinson sjukdom" and "Parkinsons sjukdom"; with ``beside`` only the form without genitive ending."""
+    """Yield the forms of an eponym: "Parkinson sjukdom", "Parkinsons sjukdom". If ``beside`` is True, only the form
+    without genitive ending, because the name in the genitive could be that of a patient.
+    """
     for owner in (name,) if beside or name.endswith("s") else (name, f"{name}s"):
         yield f"{owner} {head}"
 

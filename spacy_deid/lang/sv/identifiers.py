@@ -67,7 +67,9 @@ def find_personnummer(text: str) -> BirthNumber | None:
 
 
 def _full_year(century: str, year: str, separator: str) -> int:
-    """Return the year of birth with its century. The separator "+" means that the person is at least 100 years old."""
+    """Return the year of birth with its century. Without a written century, it is the 21st up to `_LATEST_SHORT_YEAR`
+    and the 20th after it; the separator "+" means 100 years earlier.
+    """
     if century:
         return int(century + year)
     full = 2000 + int(year) if int(year) <= _LATEST_SHORT_YEAR else 1900 + int(year)

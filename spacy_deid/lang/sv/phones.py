@@ -12,7 +12,9 @@ _LANDLINES = ["03139006", "04062804", "08465004", "09803192"]
 
 
 def find_fictional(number: str) -> NumberRange | None:
-    """Return fictional numbers of the same type for a mobile or landline number with its trunk prefix 0."""
+    """Return fictional numbers of the same type for a mobile or landline number with its trunk prefix 0; None for a
+    number of another form.
+    """
     if not 8 <= len(number) <= 10 or number[0] != "0":
         return None
     if len(number) < 10:

@@ -194,7 +194,9 @@ class DateWriter:
         return self.move.calendar.names[NAME_KINDS[field]].find(self.field_text(field))[0][1]
 
     def year(self) -> int:
-        """Return the year of the expression in full; a year of two digits is completed."""
+        """Return the year of the expression with its century. A year of two digits is the latest one that is at most
+        ten years after the note or, for a date of birth, not after it.
+        """
         return full_year(self.field_text("y"), self.move.today, self.parsed.born)
 
     def month(self) -> int:

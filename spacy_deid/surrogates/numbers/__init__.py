@@ -96,7 +96,9 @@ def replace_ids(
 
 
 def _read(mention: Mention, lang: str, move: MoveDate) -> ParsedNumber | None:
-    """Parse a mention according to its label. An invalid URL or network address is read as an identifier."""
+    """Parse a mention according to its label. An invalid URL or network address is read as an identifier.
+    None if the mention cannot be parsed.
+    """
     text, label = mention.text, mention.label
     found: ParsedNumber | None = None
     if label in ("PHONE", "FAX"):

@@ -125,7 +125,7 @@ def _find_areas(code: str, mention: Mention, geography: Geography) -> Sequence[s
 
 def _find_town(code: str, mention: Mention, geography: Geography, towns: Mapping[str, Sequence[str]]) -> Place | None:
     """Return the town that a postal code belongs to: the first one after it ("02100 Espoo"), else one with such a
-    code.
+    code; None if no listed town has it.
     """
     for word in _WORD.findall(mention.after[:_NEAR].partition("\n")[0]):
         found = geography.find(word)

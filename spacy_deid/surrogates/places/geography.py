@@ -148,7 +148,9 @@ class Geography:
     # --- names ---
 
     def _replace_name(self, core: str, mention: Mention) -> str | None:
-        """Replace a place without digits: a listed place, a nationality, several places, or an unlisted place."""
+        """Replace a place without digits: a listed place, a nationality, several places, or an unlisted place. None if
+        there is no surrogate.
+        """
         found = self.find(core, mention.label)
         if found is None and (meant := self.context.resolve(core)):
             found = meant, "nom"
@@ -176,7 +178,9 @@ class Geography:
         return inflect_like(made, self.lang, inflector.guess_case(core)) if made and inflector else made
 
     def _replace_known(self, core: str, place: Place, case: str, mention: Mention) -> str | None:
-        """Replace a listed place, in its grammatical case. A code such as "CA" is replaced by a code."""
+        """Replace a listed place, in its grammatical case. A code such as "CA" is replaced by a code. None if there is
+        no surrogate.
+        """
         others = [other for other in self._gazetteer.find(place.name) if other.kind == place.kind == "city"]
         hint = _REGION_BEHIND.match(mention.after) if len(others) > 1 else None
         if hint is not None:  # of several towns of one name, that of the region that follows the mention
@@ -232,7 +236,9 @@ class Geography:
         return self.state.once(("place", place, variant), lambda: self._draw_place(place, variant))
 
     def _draw_place(self, place: Place, variant: int) -> str | None:
-        """Choose the surrogate of a listed place: another region, or a town in the region that replaces its own."""
+        """Choose the surrogate of a listed place: another region, or a town in the region that replaces its own. None
+        if none is free.
+        """
         own = place.region
         if place.kind != "city" and own not in self._gazetteer.cycles:
             own = next(key for key, name in self._gazetteer.regions.items() if name == place.name)
@@ -259,7 +265,9 @@ class Geography:
         return self.state.once(("region", region, variant), lambda: self._draw_region(region, variant))
 
     def _draw_region(self, region: str, variant: int) -> str | None:
-        """Choose the next unused region or country in the cyclic order that is drawn with the key of the patient."""
+        """Choose the next unused region or country in the cyclic order that is drawn with the key of the patient. None
+        if the region is unknown or all others are used.
+        """
         cycle = self._gazetteer.cycles.get(region, ())
         if region not in cycle:
             return None
@@ -286,7 +294,9 @@ class Geography:
         return "zip" in self._words
 
     def _replace_postal_code(self, core: str, mention: Mention) -> str | None:
-        """Replace a postal code: its province by the surrogate of the province, the other digits at random."""
+        """Replace a postal code: its province by the surrogate of the province, the other digits at random. None for a
+        mention with the label COUNTRY, or if no code is free.
+        """
         if mention.label == "COUNTRY":
             return None
         context = ("zip", fold(core), str(mention.variant))

@@ -159,7 +159,9 @@ def _rewrite(parts: Sequence[Part], geography: Geography, variant: int, attempt:
 
 
 def _replace_kind(core: str, state: NoteState, variant: int) -> str | None:
-    """Replace the last word that has alternatives in places.toml: "Hospital General" becomes "Hospital Comarcal"."""
+    """Replace the last word that has alternatives in places.toml: "Hospital General" becomes "Hospital Comarcal". None
+    if no word has any, or none is free.
+    """
     lines = [line.split() for line in place_words(state.lang)["institutions"].get("siblings", [])]
     words = tokens(core)
     for i, (gap, word) in reversed(list(enumerate(words))):

@@ -63,11 +63,6 @@ class Policy:
         """Whether spans with this label are always replaced."""
         return self.action(label) in ("replace", "tag")
 
-    @property
-    def replaces_all(self) -> bool:
-        """Whether all detected spans are replaced."""
-        return all(action in ("replace", "tag") for action in (self.default, *self.labels.values()))
-
 
 def shipped_policies() -> list[str]:
     """Return the names of the shipped policies, sorted."""

@@ -37,7 +37,7 @@ def test_made_notes_are_covered(scores):
     assert scores["balanced"]["recall"] > 0.94
     assert scores["balanced"]["precision"] > 0.95
     assert scores["high_recall"]["recall"] > 0.96
-    assert scores["high_recall"]["precision"] > 0.92
+    assert scores["high_recall"]["precision"] > 0.87
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

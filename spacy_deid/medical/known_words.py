@@ -7,12 +7,8 @@ A detector that takes one "Care Plan Partner" of a print-out for a person would 
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from ..background.counts import background_languages, load_background
 from ..dictionaries.normalise import normal_form
-from ..dictionaries.terms import function_words, name_words
 from ..lang import get_language
-from .build import never_medical
-from .name_context import common_words, eponym_names, given_names
 
 _COMMON = 5.0  # occurrences per million words of open text, from which on a word is no unlisted name
 _COMMON_NAME = 25.0  # the same for a word that is also a rare name
@@ -41,6 +37,10 @@ def medical_words(lang: str) -> frozenset[str]:
     lang (str): language code.
     RETURNS (frozenset[str]): normal forms, without words of the lists of names.
     """
+    from ..dictionaries.terms import name_words
+    from .build import never_medical
+    from .name_context import eponym_names
+
     language = get_language(lang)
     rows = [row for file in ("drugs", "terms") for row in language.read_lines(f"medical/{file}.csv")]
     listed = {normal_form(word) for row in rows for word in row.partition(",")[0].translate(_SEPARATORS).split()}
@@ -58,6 +58,11 @@ def known_words(lang: str) -> Callable[[str], bool]:
     """
 
     def is_known(word: str) -> bool:
+        # most notes have no such word, and need none of the lists
+        from ..background.counts import background_languages, load_background
+        from ..dictionaries.terms import function_words, name_words
+        from .name_context import common_words, given_names
+
         form = normal_form(word)
         if form in field_words(lang) or form in function_words():
             return True

@@ -209,7 +209,7 @@ def propagate_names(
     common = set(lower[small == 1].tolist())
     known: dict[int, tuple[int, float]] = {}
     places: Counter[int] = Counter()
-    doubtful: dict[int, int] = {}  # form of a known word → the word
+    origin: dict[int, tuple[int, str]] = {}  # form of a word of a name → the word
     read: set[int] = set()  # a name stands in a long note a thousand times, and its cases take long to make
     for start, end, label, score in spans:
         free[start:end] = False
@@ -219,14 +219,19 @@ def propagate_names(
                 read.add(token.orth)
                 name = token.text if token.is_title else token.text.capitalize()
                 names = [token.lower, *([hash_string(form.lower()) for form in forms(name)] if forms else [])]
-                known |= {name: (label, score) for name in names if name not in common and name not in known}
-                if is_known and is_known(token.lower_):
-                    doubtful |= dict.fromkeys(names, token.lower)
+                new = [name for name in names if name not in common and name not in known]
+                known |= dict.fromkeys(new, (label, score))
+                origin |= dict.fromkeys(new, (token.lower, token.lower_))
     unread = np.flatnonzero(free & written)
     again = unread[[word in known for word in lower[unread].tolist()]]
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
-    weak = {form for form, word in doubtful.items() if places[word] < _CERTAIN}
-    runs = [run for run in runs if not weak.issuperset(lower[run].tolist())] if weak else runs
+    if is_known:
+
+        def is_weak(form: int) -> bool:
+            word, text = origin[form]
+            return places[word] < _CERTAIN and is_known(text)
+
+        runs = [run for run in runs if not all(map(is_weak, lower[run].tolist()))]
     return [(int(run[0]), int(run[-1]) + 1, *known[int(lower[run[0]])]) for run in runs]
 
 

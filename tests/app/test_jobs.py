@@ -326,7 +326,7 @@ def test_declared_column_is_released_only_by_a_reviewer(service):
     path = f"/v1/files/{job['files'][0]['id']}"
     assert service.client.get(f"{path}/download").content == b"patient,note\n[PATIENT],Alta\n"
     (span,) = service.client.get(f"{path}/findings").json()["spans"]
-    assert [item["source"] for item in span["evidence"]] == ["columns"]
+    assert "columns" in [item["source"] for item in span["evidence"]]
     decision = {"action": "release", "start": span["start"], "end": span["end"]}
     assert service.client.post(f"{path}/decisions", json=decision).status_code == 200
     service.client.post(f"{path}/apply")

@@ -48,8 +48,14 @@ BAD_ROWS = [
     (b'{"text": "Ana \\ud800"}', "'text' holds half a surrogate pair"),
     (b'{"text": "Ana \xff"}', "not utf-8 text"),
     (b"[" * 100_000, "not JSON"),
-    (b'{"text": "Ana", "id": Infinity}', "contains an infinite value, which JSON cannot represent"),
-    (b'{"text": "Ana", "id": 1e999}', "contains an infinite value, which JSON cannot represent"),
+    (
+        b'{"text": "Ana", "id": Infinity}',
+        "contains an infinite value, which JSON cannot represent. Replace the value in the input",
+    ),
+    (
+        b'{"text": "Ana", "id": 1e999}',
+        "contains an infinite value, which JSON cannot represent. Replace the value in the input",
+    ),
 ]
 
 

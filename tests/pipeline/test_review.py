@@ -205,7 +205,7 @@ def test_without_a_decision_nothing_is_proposed():
 def test_scores_of_another_text_are_refused(english, damage):
     doc = scored(english, "Anna Bell", Anna=0.9)
     doc.user_data[SCORES] |= damage
-    with pytest.raises(NotDeidentified, match="belong to another text"):
+    with pytest.raises(NotDeidentified, match="computed for another text"):
         english(doc)
 
 

@@ -15,7 +15,8 @@ from typing import Annotated, Generic, NamedTuple, TypeVar
 import typer
 
 T = TypeVar("T")
-SPLITS = {"train": 42, "dev": 11}
+# Batches of briefs: seed, split, number of the first brief and of the last.
+BATCHES = (("", "train", 1, 42), ("", "dev", 1, 11), (" 2", "train", 43, 52))
 
 
 class Note(NamedTuple):
@@ -333,15 +334,17 @@ def main(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) ->
     """Write the briefs of all languages."""
     folder.mkdir(parents=True, exist_ok=True)
     for lang in REGIONS:
-        rng, rows = Random(f"authored {lang}"), list[list[str | int]]()
-        for split, count in SPLITS.items():
+        rows = list[list[str | int]]()
+        generators = {seed: Random(f"authored {lang}{seed}") for seed, *_ in BATCHES}
+        for seed, split, first, last in BATCHES:
+            rng = generators[seed]
             bags = {
                 "genre": Bag(GENRES, rng),
                 "specialty": Bag(SPECIALTIES, rng),
                 "difficulty": Bag(DIFFICULTIES + LOCAL[lang] * 2, rng),
             }
             regions = Bag(REGIONS[lang], rng)
-            for number in range(1, count + 1):
+            for number in range(first, last + 1):
                 name, region = f"{lang}-{split[0]}{number:02}", regions.draw()
                 introduction, notes = draw_brief(lang, region, bags, rng)
                 lines = [f"{n.number}. {n.describe()}" for n in notes]

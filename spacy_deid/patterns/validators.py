@@ -2,17 +2,18 @@
 
 A validator is a function that takes the text that a rule matched and returns whether it is a valid number or date.
 Validators for the identifiers of a country belong to a language (`LanguageData.validators`); this module defines the
-international ones. "phone" takes regions after a colon.
+international ones. "phone" takes regions after a colon. "given_name" looks a name up in the lists of the language of
+the rule, which is faster than a pattern with thousands of alternatives.
 """
 
 import ipaddress
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 import phonenumbers
 
-from ..lang import all_languages, get_language
+from ..lang import all_languages, get_language, language_codes, resource_folders
 from ..lang.validation import (
     Validator,
     compact,
@@ -26,6 +27,7 @@ from ..lang.validation import (
     is_ymd,
     read_digits,
 )
+from .normalization import fold
 
 _VIN_VALUES = dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, *range(2, 10)), strict=True)
@@ -85,6 +87,7 @@ INTERNATIONAL: Mapping[str, Validator] = MappingProxyType(
 )
 """Name → validator that belongs to no language."""
 
+_GIVEN_NAME, _NAME_FILES = "given_name", ("names/female.csv", "names/male.csv")
 _CHECK_DIGITS = frozenset({"card", "iban", "luhn", "vin"})
 
 
@@ -96,15 +99,15 @@ def has_check_digit(name: str) -> bool:
         random number in ten.
     """
     plain = INTERNATIONAL.keys() - _CHECK_DIGITS
-    return bool(name) and name.partition(":")[0] not in {"phone", *plain}
+    return bool(name) and name.partition(":")[0] not in {"phone", _GIVEN_NAME, *plain}
 
 
 def validator_names() -> list[str]:
     """List the names of all validators except "phone", which needs regions.
 
-    RETURNS (list[str]): names of the international validators, then those of all languages.
+    RETURNS (list[str]): names of the international validators, "given_name", then those of all languages.
     """
-    return [*INTERNATIONAL, *(name for language in all_languages() for name in language.validators)]
+    return [*INTERNATIONAL, _GIVEN_NAME, *(name for language in all_languages() for name in language.validators)]
 
 
 @lru_cache(maxsize=256)
@@ -121,6 +124,8 @@ def get_validator(name: str, lang: str = "") -> Validator:
     if kind == "phone" and all(not r or r in phonenumbers.SUPPORTED_REGIONS for r in regions.split(",")):
         wanted = [region or None for region in regions.split(",")]
         return lambda text: any(_is_valid_phone(text, region) for region in wanted)
+    if name == _GIVEN_NAME:
+        return lambda text: _begins_with_given_name(text, lang)
     if name in INTERNATIONAL:
         return INTERNATIONAL[name]
     if lang and name in get_language(lang).validators:
@@ -129,6 +134,21 @@ def get_validator(name: str, lang: str = "") -> Validator:
         if name in language.validators:
             return language.validators[name]
     raise KeyError(name)
+
+
+def _begins_with_given_name(text: str, lang: str) -> bool:
+    """Whether a name, or what follows its comma, begins with a given name of the lists of a language."""
+    words = text.rpartition(",")[2].split()
+    return bool(words) and fold(words[0]) in _given_names(lang)
+
+
+@cache
+def _given_names(lang: str) -> frozenset[str]:
+    """Read the given names of a language, or of all languages if it has none, without case and accents."""
+    texts = [get_language(lang).read_text(file) for file in _NAME_FILES] if lang in language_codes() else []
+    if not any(texts):
+        texts = [folder.read_text(file) for folder in resource_folders(_NAME_FILES[0]) for file in _NAME_FILES]
+    return frozenset(fold(line.partition(",")[0]) for text in texts for line in text.splitlines()[1:])
 
 
 def _is_valid_phone(text: str, region: str | None) -> bool:

@@ -1,8 +1,11 @@
-"""Describe kinds of identifiers, so that surrogates with the same format and valid check digits can be made.
+"""Describe kinds of identifiers, so that surrogates can be made that have the same format and were never issued.
 
 A code is the letters and digits of an identifier, in capitals and without separators. This module defines the types,
 the international kinds (IBAN, VIN, IMEI, payment card), and functions that compute check digits. The kinds of a
 country are in ``lang/XX/identifiers.py``. Check digits are tested by `spacy_deid.patterns.validators`.
+
+No surrogate can be the identifier of a real person: it comes from a range that is reserved or cannot occur, or its
+check digit is wrong on purpose (`spoil`). ``docs/guides/surrogates.md`` has a table of all kinds with sources.
 """
 
 import re
@@ -29,6 +32,10 @@ def _unchanged(code: str) -> str | None:
     return code
 
 
+def _same(code: str) -> str:
+    return code
+
+
 class IdentifierKind(NamedTuple):
     """A kind of identifier: how its codes are recognized, and what surrogates of them look like.
 
@@ -42,6 +49,8 @@ class IdentifierKind(NamedTuple):
     drawn (bool): whether a surrogate is drawn from `parts` without encoding the original. Set this if originals are
         not among `parts`, as with ranges that are never issued. By default the codes of the kind are permuted, so
         that two originals never get the same surrogate.
+    void (Callable[[str], str]): code with correct check digits → the same code in a form that is never issued, such
+        as with a wrong check digit. Not necessary if no code of `parts` is ever issued.
     """
 
     name: str
@@ -51,6 +60,7 @@ class IdentifierKind(NamedTuple):
     labels: frozenset[str] = frozenset()
     text: str = ""
     drawn: bool = False
+    void: Callable[[str], str] = _same
 
     def fits(self, code: str, text: str, label: str) -> bool:
         """Check whether a mention is an identifier of this kind.
@@ -60,12 +70,20 @@ class IdentifierKind(NamedTuple):
         label (str): canonical label of the mention.
         RETURNS (bool): True if pattern, label, text and check digits fit.
         """
+        return self.has_form(code, text, label) and self.finish(code) == code
+
+    def has_form(self, code: str, text: str, label: str) -> bool:
+        """Check whether a mention is an identifier of this kind, whatever its check digits; see `fits`."""
         return bool(
             re.fullmatch(self.pattern, code)
             and (not self.labels or label in self.labels)
             and re.search(self.text, text)
-            and self.finish(code) == code
         )
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether codes of this kind have check digits."""
+        return self.finish is not _unchanged
 
 
 class BirthNumber(NamedTuple):
@@ -109,6 +127,8 @@ class IdentifierConventions:
     words (frozenset[str]): names of identifiers ("hetu", "nhs"), casefolded. They are not replaced where they occur in
         a mention.
     conjunctions (Sequence[str]): words ("and") that are not replaced between two numbers of a mention.
+    always_issued (str): regular expression of national numbers without a check digit that get no surrogate, because
+        every number of this form can be somebody's.
     """
 
     kinds: Sequence[IdentifierKind] = ()
@@ -117,6 +137,7 @@ class IdentifierConventions:
     dated_kind: Callable[[str, MoveDate], IdentifierKind | None] = _no_dated_kind
     words: frozenset[str] = frozenset()
     conjunctions: Sequence[str] = ()
+    always_issued: str = r"(?!)"
 
 
 def spread(pattern: str) -> Parts:
@@ -126,6 +147,19 @@ def spread(pattern: str) -> Parts:
     RETURNS (Parts): for each part the characters that it can have.
     """
     return [{"#": DIGITS, "@": LETTERS}.get(char, char) for char in pattern]
+
+
+def spoil(code: str, options: str = DIGITS, at: int = -1) -> str:
+    """Replace the check character of a code by a wrong one, so that the code cannot belong to anybody.
+
+    code (str): a code with its correct check character.
+    options (str): characters that the check character can be replaced by.
+    at (int): index of the check character.
+    RETURNS (str): the code with a wrong check character, which the other characters determine.
+    """
+    wrong = [char for char in options if char != code[at]]
+    at %= len(code)
+    return code[:at] + wrong[sum(map(ord, code)) % len(wrong)] + code[at + 1 :]
 
 
 def numbered(first: int, last: int, width: int) -> Sequence[str]:
@@ -156,6 +190,15 @@ def finish_iban(code: str) -> str:
     return f"{country}{check:02}{account}"
 
 
+def void_iban(code: str) -> str:
+    """Return an IBAN with check digits that never occur: correct ones are between 02 and 98 (ISO 13616).
+
+    Those that are congruent to the correct ones modulo 97 are not used, because a program may only test the remainder.
+    """
+    wrong = [check for check in ("00", "01", "99") if (int(check) - int(finish_iban(code)[2:4])) % 97]
+    return code[:2] + wrong[sum(map(ord, code)) % len(wrong)] + code[4:]
+
+
 def iban_parts(code: str) -> Parts:
     """Return the parts of surrogates of an IBAN: its first four characters, then any digit for each digit and any
     letter for each letter."""
@@ -175,12 +218,33 @@ def _vin_parts(code: str) -> Parts:
     return [*parts[:8], "0", year if code[9] in year else parts[9], *parts[10:]]
 
 
+def _void_vin(code: str) -> str:
+    """Return a VIN with the letter Q, which no VIN has (ISO 3779), in place of the check digit."""
+    return f"{code[:8]}Q{code[9:]}"
+
+
+_VEHICLES = frozenset({"VEHICLE", "DEVICE"})
+
 INTERNATIONAL: Sequence[IdentifierKind] = (
-    IdentifierKind("IBAN", r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", iban_parts, finish_iban),
-    IdentifierKind("VIN", rf"[{_VIN_LETTERS}0-9]{{8}}[X0-9][{_VIN_LETTERS}0-9]{{8}}", _vin_parts, finish_vin),
+    IdentifierKind("IBAN", r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", iban_parts, finish_iban, void=void_iban),
     IdentifierKind(
-        "IMEI", r"\d{15}", lambda code: spread(code[:2] + "############0"), append_luhn, frozenset({"DEVICE"})
+        "VIN", rf"[{_VIN_LETTERS}0-9]{{8}}[X0-9][{_VIN_LETTERS}0-9]{{8}}", _vin_parts, finish_vin, void=_void_vin
     ),
-    IdentifierKind("card", r"[2-6]\d{12,18}", lambda code: spread(code[0] + "#" * (len(code) - 2) + "0"), append_luhn),
+    IdentifierKind("VIN", rf"[{_VIN_LETTERS}0-9]{{17}}", _vin_parts, labels=_VEHICLES, drawn=True, void=_void_vin),
+    IdentifierKind(
+        "IMEI",
+        r"\d{15}",
+        lambda code: spread(code[:2] + "############0"),
+        append_luhn,
+        frozenset({"DEVICE"}),
+        void=spoil,
+    ),
+    IdentifierKind(
+        "card",
+        r"[2-6]\d{12,18}",
+        lambda code: spread(code[0] + "#" * (len(code) - 2) + "0"),
+        append_luhn,
+        void=spoil,
+    ),
 )
 """Kinds that belong to no language. They are tried after the kinds of the languages."""

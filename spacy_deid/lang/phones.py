@@ -45,10 +45,13 @@ class PhoneConventions:
         language.
     home_country (Callable[[str], Optional[str]]): digits of a number without a country code, in a note of this
         language → telephone country code of the number; None if unknown.
+    other_countries (Sequence[str]): country codes of further countries where the language is spoken. A surrogate of a
+        number without a country code must not be valid in them either.
     extension_words (Sequence[str]): regular expressions of words that introduce an extension ("ext"). They are used
         in notes of any language.
     """
 
     plans: Mapping[str, NumberingPlan] = field(default_factory=dict)
     home_country: Callable[[str], str | None] = _unknown_country
+    other_countries: Sequence[str] = ()
     extension_words: Sequence[str] = ()

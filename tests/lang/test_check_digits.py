@@ -79,19 +79,12 @@ def test_validators_of_american_numbers_agree_with_stdnum(is_valid, is_right, co
 @pytest.mark.parametrize(
     ("lang", "label", "text", "is_valid"),
     [
-        ("es", "NATIONAL_ID", "12345678Z", dni.is_valid),
-        ("es", "NATIONAL_ID", "X1234567L", nie.is_valid),
-        ("es", "ACCOUNT", "ES91 2100 0418 4502 0005 1332", spanish_iban.is_valid),
         ("fi", "NATIONAL_ID", "131052-308T", lambda code: hetu.is_valid(code, allow_temporary=True)),
-        ("fi", "ID_OTHER", "0112038-9", ytunnus.is_valid),
-        ("fi", "ACCOUNT", "FI21 1234 5600 0007 85", iban.is_valid),
         ("en", "NATIONAL_ID", "943 476 5919", nhs.is_valid),
-        ("en", "ACCOUNT", "4111111111111111", luhn.is_valid),
-        ("en", "DEVICE", "490154203237518", imei.is_valid),
     ],
 )
 @pytest.mark.parametrize("patient", range(10))
-def test_a_surrogate_has_valid_check_digits(lang, label, text, is_valid, patient):
+def test_a_surrogate_of_a_reserved_range_has_valid_check_digits(lang, label, text, is_valid, patient):
     [made] = replace_ids([Mention(text, label)], PROJECT.patient(str(patient)), lang, lambda value: False)
     assert is_valid(text)
     assert is_valid(made)

@@ -4,19 +4,33 @@ These are SSN, NPI, DEA and MBI (United States) and NHS and CHI numbers (United 
 of `deid_patterns`; there are also those of PPS (Ireland), NHI (New Zealand), Medicare (Australia), Ontario and Quebec
 health numbers. Invented identifiers are for synthetic notes.
 
-Numbers that are set apart, from which surrogates are drawn:
+No surrogate can be issued to anybody:
 
 - SSN: areas 900 – 999 were never issued (SSA, "Social Security Number Randomization") and look like others, unlike
   000 and 666. Only groups 01 – 49: the IRS issues 50 – 65, 70 – 88 and 90 – 99 with these areas, as ITIN and ATIN.
 - NHS number: 999 000 0000 – 999 999 9999 (NHS England, test data).
-
-None are set apart for NPI, DEA and MBI; the chance that a surrogate is somebody's MBI is below one in ten thousand.
+- National insurance number: prefixes BG, GB, KN, NK, NT, TN, ZZ (HMRC, NIM39110).
+- MBI: the second character is one of the letters that no MBI has (CMS, "Understanding the MBI format").
+- British plates: the first letter Q, which no area code has (DVLA, INF104).
+- Quebec: day of birth 32 – 39. NPI, DEA, PPS, NHI, Medicare (Australia), Ontario: a wrong check character.
 """
 
 import re
+from datetime import date
 from random import Random
 
-from ..identifiers import IdentifierConventions, IdentifierKind, Parts, luhn, numbered, spread, weighted_sum
+from ..identifiers import (
+    IdentifierConventions,
+    IdentifierKind,
+    MoveDate,
+    Parts,
+    append_luhn,
+    luhn,
+    numbered,
+    spoil,
+    spread,
+    weighted_sum,
+)
 from ..synthesis import IdBearer
 from ..text import DIGITS, LETTERS
 from ..validation import compact, is_dmy, read_digits
@@ -26,7 +40,14 @@ _AREAS = tuple(numbered(900, 999, 3))
 _GROUPS = tuple(numbered(1, 49, 2))
 _SERIALS = tuple(numbered(1, 9999, 4))
 _MBI = "ACDEFGHJKMNPQRTUVWXY"
+_NOT_IN_MBI = "SLOIBZ"
 _NHI = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+_PPS = "WABCDEFGHIJKLMNOPQRSTUV"
+_HEALTH = frozenset({"NATIONAL_ID", "INSURANCE_ID", "HEALTH_PLAN", "ID_OTHER", "MRN"})
+_NO_NINO = ("BG", "GB", "KN", "NK", "NT", "TN", "ZZ")
+_RAMQ = re.compile(r"[A-Z]{4}(\d\d)(\d\d)(\d\d)[A-Z\d]{2}")
+_WOMAN = 50  # added to the month of birth of a woman
+_CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
 
 
 def finish_npi(code: str) -> str:
@@ -86,46 +107,54 @@ def is_ssn(text: str) -> bool:
     return len(code) == 9 and area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
 
 
-def is_pps(text: str) -> bool:
-    """Whether a text is an Irish personal public service number: its letter is the check character.
+def finish_pps(code: str) -> str:
+    """Return an Irish personal public service number with its check letter, the eighth character, corrected.
 
     The sum of the seven digits times 8 … 2, plus nine times the position of a second letter in the alphabet (W is 0),
-    modulo 23 is the position of the first letter (Department of Social Protection).
+    modulo 23 is the position of the check letter (Department of Social Protection).
     """
+    second = 9 * "WABCDEFGHI".index(code[8]) if len(code) == 9 else 0
+    return code[:7] + _PPS[(weighted_sum(code[:7], range(8, 1, -1)) + second) % 23] + code[8:]
+
+
+def is_pps(text: str) -> bool:
+    """Whether a text is an Irish personal public service number with the right check letter."""
     code = compact(text)
-    digits, letters = code[:7], code[7:]
-    if not (digits.isdecimal() and len(digits) == 7 and letters.isalpha() and len(letters) in (1, 2)):
-        return False
-    second = 9 * ("WABCDEFGHI".find(letters[1]) if len(letters) == 2 else 0)
-    return (
-        second >= 0 and "WABCDEFGHIJKLMNOPQRSTUV"[(weighted_sum(digits, range(8, 1, -1)) + second) % 23] == letters[0]
-    )
+    return bool(re.fullmatch(r"\d{7}[A-Z][A-IW]?", code)) and finish_pps(code) == code
 
 
-def is_nhi(text: str) -> bool:
-    """Whether a text is a national health index number of New Zealand (HISO 10046:2023).
+def finish_nhi(code: str) -> str | None:
+    """Return a national health index number of New Zealand with its check character corrected (HISO 10046:2023); None
+    if there is no such number.
 
     Letters count by their position in the alphabet without I and O. The sum of the first six characters times 7 … 2
     gives the last one: a digit modulo 11, in the newer format a letter modulo 23.
     """
-    code = compact(text)
-    if not re.fullmatch(r"[A-HJ-NP-Z]{3}(?:\d{4}|\d\d[A-HJ-NP-Z]{2})", code):
-        return False
     values = [int(char) if char.isdecimal() else _NHI.index(char) + 1 for char in code[:6]]
     total = sum(value * weight for value, weight in zip(values, range(7, 1, -1), strict=True))
     if code[6].isdecimal():
-        return total % 11 != 0 and str((11 - total % 11) % 10) == code[6]
-    return _NHI[22 - total % 23] == code[6]
+        return None if total % 11 == 0 else code[:6] + str((11 - total % 11) % 10)
+    return code[:6] + _NHI[22 - total % 23]
+
+
+def is_nhi(text: str) -> bool:
+    """Whether a text is a national health index number of New Zealand with the right check character."""
+    code = compact(text)
+    return bool(re.fullmatch(r"[A-HJ-NP-Z]{3}(?:\d{4}|\d\d[A-HJ-NP-Z]{2})", code)) and finish_nhi(code) == code
+
+
+def finish_medicare_au(code: str) -> str:
+    """Return an Australian Medicare number with its check digit, the ninth, corrected: the sum of the first eight
+    digits times 1, 3, 7, 9, 1, 3, 7, 9, modulo 10 (Services Australia)."""
+    return code[:8] + str(weighted_sum(code[:8], (1, 3, 7, 9, 1, 3, 7, 9)) % 10) + code[9:]
 
 
 def is_medicare_au(text: str) -> bool:
-    """Whether a text is an Australian Medicare number: digit 9 is the sum of the first eight times 1, 3, 7, 9, 1, 3,
-    7, 9, modulo 10 (Services Australia). The issue number and a person's number may follow.
+    """Whether a text is an Australian Medicare number. The issue number and a person's number may follow the check
+    digit.
     """
     code = _digits(text)
-    if len(code) not in (10, 11) or code[0] not in "23456":
-        return False
-    return weighted_sum(code[:8], (1, 3, 7, 9, 1, 3, 7, 9)) % 10 == int(code[8])
+    return len(code) in (10, 11) and code[0] in "23456" and finish_medicare_au(code) == code
 
 
 def is_health_card_on(text: str) -> bool:
@@ -163,7 +192,32 @@ def _dea_parts(code: str) -> Parts:
 
 
 def _mbi_parts(code: str) -> Parts:
-    return [DIGITS[1:], *(DIGITS if char in DIGITS else _MBI for char in code[1:])]
+    return [DIGITS[1:], _NOT_IN_MBI, *(DIGITS if char in DIGITS else _MBI for char in code[2:])]
+
+
+def _letters_or_digits(code: str) -> Parts:
+    return [DIGITS if char in DIGITS else _NHI for char in code]
+
+
+def find_ramq(code: str, move: MoveDate) -> IdentifierKind | None:
+    """Describe the surrogates of a health insurance number of Quebec, which contains a date of birth.
+
+    code (str): letters and digits of the identifier.
+    move (MoveDate): maps the date of birth to that of the surrogate.
+    RETURNS (Optional[IdentifierKind]): the kind, whose surrogates contain the moved year and month, and a day that
+        does not exist; None if the code is no such number or its date does not exist.
+    """
+    match = _RAMQ.fullmatch(code)
+    plus = _WOMAN if match and int(match[2]) > _WOMAN else 0
+    try:
+        born = match and move(date(1900 + int(match[1]), int(match[2]) - plus, int(match[3])))
+    except ValueError:
+        return None
+    if not born:
+        return None
+    moved = f"{born.year % 100:02}{born.month + plus:02}"
+    parts = [*[_CONSONANTS] * 4, [moved], numbered(32, 39, 2), *_letters_or_digits(code[10:])]
+    return IdentifierKind("RAMQ", "", lambda _: parts, drawn=True)
 
 
 def _dated_parts(code: str) -> Parts:
@@ -176,15 +230,61 @@ IDENTIFIERS = IdentifierConventions(
     kinds=(
         IdentifierKind("SSN", r"\d{9}", _ssn_parts, text=r"\d{3}[ -]\d\d[ -]\d{4}", drawn=True),
         IdentifierKind("SSN", r"\d{9}", _ssn_parts, labels=frozenset({"SSN"}), drawn=True),
-        IdentifierKind("NPI", r"[12]\d{9}", lambda code: ["12", *spread("########0")], finish_npi, _STAFF),
+        IdentifierKind("NPI", r"[12]\d{9}", lambda code: ["12", *spread("########0")], finish_npi, _STAFF, void=spoil),
         IdentifierKind("NHS", r"\d{10}", _nhs_parts, finish_nhs, text=r"\d{3} \d{3} \d{4}", drawn=True),
         IdentifierKind("NHS", r"\d{10}", _nhs_parts, finish_nhs, frozenset({"NATIONAL_ID"}), drawn=True),
+        IdentifierKind("NINO", r"[A-Z]{2}\d{6}[A-D]", lambda code: [_NO_NINO, *spread("######"), "ABCD"], drawn=True),
+        IdentifierKind(
+            "PPS",
+            r"\d{7}[A-W][A-IW]?",
+            lambda code: [*spread("#######A"), *(["ABCDEFGHIW"] if len(code) == 9 else [])],
+            finish_pps,
+            _HEALTH,
+            void=lambda code: spoil(code, _PPS, 7),
+        ),
+        IdentifierKind("NHI", r"[A-HJ-NP-Z]{3}\d{4}", _letters_or_digits, finish_nhi, _HEALTH, drawn=True, void=spoil),
+        IdentifierKind(
+            "NHI",
+            r"[A-HJ-NP-Z]{3}\d\d[A-HJ-NP-Z]{2}",
+            _letters_or_digits,
+            finish_nhi,
+            _HEALTH,
+            drawn=True,
+            void=lambda code: spoil(code, _NHI),
+        ),
+        IdentifierKind(
+            "Medicare",
+            r"[2-6]\d{9,10}",
+            lambda code: ["23456", *spread("#" * (len(code) - 1))],
+            finish_medicare_au,
+            _HEALTH,
+            drawn=True,
+            void=lambda code: spoil(code, at=8),
+        ),
+        IdentifierKind(
+            "Ontario",
+            r"[1-9]\d{9}",
+            lambda code: [DIGITS[1:], *spread("########0")],
+            append_luhn,
+            _HEALTH - {"MRN"},
+            void=spoil,
+        ),
+        IdentifierKind(
+            "plate",
+            r"[A-Z]{2}\d\d[A-Z]{3}",
+            lambda code: ["Q", LETTERS, *spread("##"), *[_CONSONANTS] * 3],
+            labels=frozenset({"VEHICLE"}),
+            drawn=True,
+        ),
         IdentifierKind("dated", r"(?:19|20)\d{5,12}", _dated_parts, text=r"^\W*(?:19[5-9]|20[0-3])\d[-/.]\d"),
     ),
     kinds_abroad=(
-        IdentifierKind("MBI", rf"[1-9][{_MBI}][{_MBI}0-9]\d[{_MBI}][{_MBI}0-9]\d[{_MBI}]{{2}}\d\d", _mbi_parts),
-        IdentifierKind("DEA", r"[A-Z][A-Z9]\d{7}", _dea_parts, finish_dea),
+        IdentifierKind(
+            "MBI", rf"[1-9][{_MBI}][{_MBI}0-9]\d[{_MBI}][{_MBI}0-9]\d[{_MBI}]{{2}}\d\d", _mbi_parts, drawn=True
+        ),
+        IdentifierKind("DEA", r"[A-Z][A-Z9]\d{7}", _dea_parts, finish_dea, void=spoil),
     ),
+    dated_kind=find_ramq,
     words=frozenset(
         "acc account dea dob ein emp exp ext fax fn gtin hc hsn iban id imei mac mbi mobile mrn nct nhs nino no npi "
         "num pin ref ssn tel udi vin".split()

@@ -45,5 +45,6 @@ def find_home_country(number: str) -> str | None:
 PHONES = PhoneConventions(
     plans={"1": NumberingPlan(find_fictional_nanp), "44": NumberingPlan(find_fictional_uk, "0")},
     home_country=find_home_country,
+    other_countries=("353", "61", "64"),
     extension_words=("ext(?:ension|n)?", "x"),
 )

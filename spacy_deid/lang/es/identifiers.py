@@ -4,8 +4,15 @@ They are those of Spain (DNI, NIE, social security, health card, physician's num
 Argentina (CUIT and CUIL), Chile (RUT) and Colombia (NIT). Validators are for the rules of `deid_patterns`; invented
 identifiers are for synthetic notes.
 
-Surrogates are permuted among all possible numbers, because none are set apart: of the hundred million numbers of a DNI
-about sixty million have been issued.
+No surrogate can be issued to anybody. None of these numbers are set apart for tests, so surrogates have a wrong check
+character, a date that does not exist, or characters that the numbers never have:
+
+- DNI, NIE, CURP, RFC, RUT, CUIT, NIT: a wrong check character. NUSS and NUHSA: check digits 97 – 99, which a remainder
+  modulo 97 never is.
+- Health card (CIP): day of birth 32 – 39 (72 – 79 for women).
+- Physician's number: provinces 53 – 99, which do not exist (INE).
+- Plates: the letter Q, which is never used (Real Decreto 2822/1998, annex XVIII); before 2000, a province code with Q.
+- A national number without a check character gets no surrogate: every number of this form may be somebody's.
 """
 
 import re
@@ -20,17 +27,28 @@ from ..identifiers import (
     finish_iban,
     iban_parts,
     numbered,
+    spoil,
     spread,
+    void_iban,
     weighted_sum,
 )
 from ..synthesis import IdBearer, make_iban
+from ..text import DIGITS, LETTERS
 from ..validation import compact, read_digits
 
 _DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _PROVINCES = tuple(numbered(1, 52, 2))
 _ACCOUNT_WEIGHTS = (1, 2, 4, 8, 5, 10, 9, 7, 3, 6)
 _STAFF = frozenset({"LICENSE", "EMPLOYEE_ID", "ID_OTHER", "NATIONAL_ID"})
-_CIP = re.compile(r"([A-Z]{4})(\d\d)(\d\d)(\d\d)(\d{4})")
+_STATE = frozenset({"NATIONAL_ID", "INSURANCE_ID", "HEALTH_PLAN", "ACCOUNT", "ID_OTHER", "MRN"})
+_NO_PROVINCES = tuple(numbered(53, 99, 2))
+_CIP = re.compile(r"([A-Z]{4})(\d\d)(\d\d)(\d\d)(\d{4}|\d{6})")
+_CURP = re.compile(r"[A-Z]{4}(\d\d)(\d\d)(\d\d)([HMX])[A-Z]{5}([A-Z\d])\d")
+_RFC = re.compile(r"[A-Z]{3,4}(\d\d)(\d\d)(\d\d)[A-Z\d]{3}")
+_STATES = (
+    "BC BS CC CL CM CS CH DF DG GT GR HG JC MC MN MS NT NL PL QT QR SP SL SR TC TS TL VZ ZS".split()
+)  # without a vowel
+_CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
 _PLATE_LETTERS = "BCDFGHJKLMNPRSTVWXYZ"
 
 
@@ -123,10 +141,21 @@ def finish_nie(code: str) -> str:
 
 
 def finish_nuss(code: str) -> str:
-    """Return a social security number with its check digits corrected (Tesorería General de la Seguridad Social)."""
-    province, serial = code[:2], code[2:10]
+    """Return a social security number of 11 or 12 digits with its check digits corrected (Tesorería General de la
+    Seguridad Social)."""
+    province, serial = code[:2], code[2:-2]
     short = int(serial) < 10_000_000
-    return code[:10] + f"{(int(province) * 10_000_000 + int(serial) if short else int(province + serial)) % 97:02}"
+    return code[:-2] + f"{(int(province) * 10_000_000 + int(serial) if short else int(province + serial)) % 97:02}"
+
+
+def finish_nuhsa(code: str) -> str:
+    """Return an Andalusian health number (NUHSA) with its check digits, the remainder modulo 97, corrected."""
+    return code[:-2] + f"{int(code[2:-2]) % 97:02}"
+
+
+def _void_modulo_97(code: str) -> str:
+    """Return a code with check digits 97, 98 or 99, which a remainder modulo 97 never is."""
+    return code[:-2] + ("97", "98", "99")[sum(map(ord, code)) % 3]
 
 
 def is_nuss(text: str) -> bool:
@@ -136,7 +165,7 @@ def is_nuss(text: str) -> bool:
 
 
 def _nuss_parts(code: str) -> Parts:
-    return [_PROVINCES if code[:2] in _PROVINCES else [code[:2]], *spread("########00")]
+    return [_PROVINCES if code[:2] in _PROVINCES else [code[:2]], *spread("#" * (len(code) - 4) + "00")]
 
 
 def _finish_physician(code: str) -> str:
@@ -151,56 +180,23 @@ def finish_account(code: str) -> str:
     return finish_iban(f"{code[:2]}00{account[:8]}{control}{account[10:]}")
 
 
+def finish_ccc(code: str) -> str:
+    """Return a Spanish bank account of 20 digits (CCC) with its two control digits corrected."""
+    return finish_account(f"ES00{code}")[4:]
+
+
+def _void_ccc(code: str) -> str:
+    return spoil(spoil(code, at=8), at=9)
+
+
+def _void_account(code: str) -> str:
+    return void_iban(code[:4] + _void_ccc(code[4:]))
+
+
 def _account_digit(digits: str) -> str:
     check = 11 - weighted_sum(digits, _ACCOUNT_WEIGHTS) % 11
     return {11: "0", 10: "1"}.get(check, str(check))
 
-
-def health_card(code: str, move: MoveDate) -> IdentifierKind | None:
-    """Describe the surrogates of a regional health card (CIP), which contains a date of birth.
-
-    code (str): letters and digits of the identifier: four letters of the name, date of birth, serial number.
-    move (MoveDate): maps the date of birth to that of the surrogate.
-    RETURNS (Optional[IdentifierKind]): the kind, whose surrogates contain the moved date; None if the code is not a
-        health card or its date does not exist.
-    """
-    match = _CIP.fullmatch(code)
-    if not match:
-        return None
-    year, month, day = (int(match[i]) for i in (2, 3, 4))
-    plus = _WOMAN if day > _WOMAN else 0
-    try:
-        born = move(date((1900 if year > 30 else 2000) + year, month, day - plus))
-    except ValueError:
-        return None
-    moved = f"{born.year % 100:02}{born.month:02}{born.day + plus:02}"
-    return IdentifierKind("CIP", "", lambda _: [*spread("@@@@"), [moved], *spread("####")])
-
-
-IDENTIFIERS = IdentifierConventions(
-    kinds=(
-        IdentifierKind("NUSS", r"\d{12}", _nuss_parts, finish_nuss),
-        IdentifierKind(
-            "colegiado",
-            r"(\d\d)\1\d{0,7}",
-            lambda code: [_PROVINCES, ["00"], *spread("#" * (len(code) - 4))],
-            _finish_physician,
-            _STAFF,
-            r"^\D*(?:0[1-9]|[1-4]\d|5[0-2])",
-        ),
-    ),
-    kinds_abroad=(
-        IdentifierKind("DNI", r"\d{7,8}[A-Z]", lambda code: spread("#" * (len(code) - 1) + "A"), finish_dni),
-        IdentifierKind("NIE", r"[XYZ]\d{7}[A-Z]", lambda code: ["XYZ", *spread("#######A")], finish_nie),
-        IdentifierKind("IBAN", r"ES\d{22}", iban_parts, finish_account),
-    ),
-    dated_kind=health_card,
-    words=frozenset(
-        "anexo cip colegiado col cuenta dni expediente exp historia icn nass nhc nie nif nim num numero número "
-        "nro no nss nuhsa nuss tel tlf tfno s/n sn sns pin ref".split()
-    ),
-    conjunctions=("y", "e", "o", "u", "a", "al"),
-)
 
 _CURP_VALUES = {char: value for value, char in enumerate("0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ")}
 _RFC_VALUES = {char: value for value, char in enumerate("0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ")}
@@ -208,49 +204,196 @@ _CUIT_WEIGHTS = (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)
 _NIT_WEIGHTS = (3, 7, 13, 17, 19, 23, 29, 37, 41, 43)
 
 
+def _void_dni(code: str) -> str:
+    return spoil(code, _DNI_LETTERS)
+
+
+def finish_curp(code: str) -> str:
+    """Return a Mexican CURP with its check digit corrected (Instructivo normativo, DOF 18 October 2021)."""
+    total = sum(_CURP_VALUES[char] * weight for char, weight in zip(code[:-1], range(18, 1, -1), strict=True))
+    return code[:-1] + str(-total % 10)
+
+
 def is_curp(text: str) -> bool:
-    """Whether a text is a Mexican CURP with the right check digit (Instructivo normativo, DOF 18 October 2021)."""
+    """Whether a text is a Mexican CURP: 18 characters with the right check digit."""
     code = compact(text)
-    if len(code) != 18 or not code[-1].isdecimal() or not set(code) <= _CURP_VALUES.keys():
-        return False
-    total = sum(_CURP_VALUES[char] * weight for char, weight in zip(code, range(18, 1, -1), strict=False))
-    return -total % 10 == int(code[-1])
+    return len(code) == 18 and set(code) <= _CURP_VALUES.keys() and finish_curp(code) == code
+
+
+def finish_rfc(code: str) -> str:
+    """Return the RFC of a Mexican person (13 characters) or firm (12) with its check character corrected (SAT)."""
+    whole = code.rjust(13)
+    total = sum(_RFC_VALUES[char] * weight for char, weight in zip(whole[:-1], range(13, 1, -1), strict=True))
+    return code[:-1] + "0123456789A"[-total % 11]
 
 
 def is_rfc(text: str) -> bool:
-    """Whether a text is the RFC of a Mexican person (13 characters) or firm (12) with the right check character."""
-    code = "".join(char for char in text.upper() if char.isalnum() or char == "&").rjust(13)
-    if len(code) != 13 or code[1] == " " or not set(code) <= _RFC_VALUES.keys():
-        return False
-    total = sum(_RFC_VALUES[char] * weight for char, weight in zip(code, range(13, 1, -1), strict=False))
-    return "0123456789A"[-total % 11] == code[-1]
+    """Whether a text is an RFC of 12 or 13 characters with the right check character."""
+    code = "".join(char for char in text.upper() if char.isalnum() or char == "&")
+    return len(code) in (12, 13) and set(code) <= _RFC_VALUES.keys() and finish_rfc(code) == code
+
+
+def finish_rut(code: str) -> str:
+    """Return a Chilean RUT or RUN with its check digit or K corrected (modulo 11)."""
+    total = sum(int(digit) * (2 + place % 6) for place, digit in enumerate(reversed(code[:-1])))
+    return code[:-1] + "0123456789K"[-total % 11]
 
 
 def is_rut(text: str) -> bool:
-    """Whether a text is a Chilean RUT or RUN: seven or eight digits and the right check digit or K (modulo 11)."""
+    """Whether a text is a Chilean RUT or RUN: seven or eight digits and the right check digit or K."""
     code = compact(text)
-    number, check = code[:-1], code[-1:]
-    if not (number.isdecimal() and 7 <= len(number) <= 8):
-        return False
-    total = sum(int(digit) * (2 + place % 6) for place, digit in enumerate(reversed(number)))
-    return "0123456789K"[-total % 11] == check
+    return code[:-1].isdecimal() and 7 <= len(code[:-1]) <= 8 and finish_rut(code) == code
+
+
+def finish_cuit(code: str) -> str:
+    """Return an Argentine CUIT or CUIL with its check digit corrected (modulo 11)."""
+    return code[:-1] + "01234567899"[-weighted_sum(code[:10], _CUIT_WEIGHTS) % 11]
 
 
 def is_cuit(text: str) -> bool:
-    """Whether a text is an Argentine CUIT or CUIL: eleven digits, the last of them the check digit (modulo 11)."""
+    """Whether a text is an Argentine CUIT or CUIL: eleven digits, the last of them the check digit."""
     code = "".join(map(str, read_digits(text)))
     if len(code) != 11 or code[:2] not in ("20", "23", "24", "25", "26", "27", "30", "33", "34"):
         return False
-    return "01234567899"[-weighted_sum(code[:10], _CUIT_WEIGHTS) % 11] == code[-1]
+    return finish_cuit(code) == code
+
+
+def finish_nit(code: str) -> str:
+    """Return a Colombian NIT with its check digit corrected (DIAN, Orden 4 of 1989)."""
+    rest = sum(int(digit) * weight for digit, weight in zip(code[-2::-1], _NIT_WEIGHTS, strict=False)) % 11
+    return code[:-1] + str(rest if rest < 2 else 11 - rest)
 
 
 def is_nit(text: str) -> bool:
-    """Whether a text is a Colombian NIT: up to ten digits and the check digit (DIAN, Orden 4 of 1989)."""
-    digits = read_digits(text)
-    total = sum(digit * weight for digit, weight in zip(digits[-2::-1], _NIT_WEIGHTS, strict=False))
-    rest = total % 11
-    return 7 <= len(digits) <= 11 and digits[-1] == (rest if rest < 2 else 11 - rest)
+    """Whether a text is a Colombian NIT: up to ten digits and the check digit."""
+    code = "".join(map(str, read_digits(text)))
+    return 7 <= len(code) <= 11 and finish_nit(code) == code
 
+
+def dated_kind(code: str, move: MoveDate) -> IdentifierKind | None:
+    """Describe the surrogates of an identifier that contains a date of birth: a regional health card (CIP), a CURP or
+    an RFC of Mexico.
+
+    code (str): letters and digits of the identifier.
+    move (MoveDate): maps the date of birth to that of the surrogate.
+    RETURNS (Optional[IdentifierKind]): the kind, whose surrogates contain the moved date; None if the code is none of
+        these or its date does not exist. The surrogates are never issued: the day of a CIP does not exist, and the
+        check character of the others is wrong.
+    """
+    letters = [_CONSONANTS, "X", _CONSONANTS, _CONSONANTS]  # X stands for a missing vowel
+    if match := _CIP.fullmatch(code):
+        plus = _WOMAN if int(match[4]) > _WOMAN else 0
+        born = _moved(match[2], match[3], f"{int(match[4]) - plus}", move, 2000 if int(match[2]) <= 30 else 1900)
+        if born is None:
+            return None
+        moved, days = f"{born.year % 100:02}{born.month:02}", numbered(plus + 32, plus + 39, 2)
+        serial = "#" * len(match[5])
+        return IdentifierKind("CIP", "", lambda _: [*spread("@@@@"), [moved], days, *spread(serial)], drawn=True)
+    if match := _CURP.fullmatch(code):
+        born = _moved(match[1], match[2], match[3], move, 1900 if match[5].isdecimal() else 2000)
+        if born is None:
+            return None
+        sex, mark = match[4], DIGITS if born.year < 2000 else LETTERS
+        parts = [*letters, [f"{born:%y%m%d}"], sex, _STATES, *[_CONSONANTS] * 3, mark, "0"]
+        return IdentifierKind("CURP", "", lambda _: parts, finish_curp, drawn=True, void=spoil)
+    if match := _RFC.fullmatch(code):
+        born = _moved(match[1], match[2], match[3], move, 2000 if int(match[1]) <= 30 else 1900)
+        if born is None:
+            return None
+        first = letters if len(code) == 13 else [_CONSONANTS] * 3
+        parts = [*first, [f"{born:%y%m%d}"], DIGITS[1:], DIGITS[1:], "0"]
+        return IdentifierKind("RFC", "", lambda _: parts, finish_rfc, drawn=True, void=spoil)
+    return None
+
+
+def _moved(year: str, month: str, day: str, move: MoveDate, century: int) -> date | None:
+    """Return the moved date of birth; None if the date does not exist."""
+    try:
+        return move(date(century + int(year), int(month), int(day)))
+    except ValueError:
+        return None
+
+
+IDENTIFIERS = IdentifierConventions(
+    kinds=(
+        IdentifierKind("NUSS", r"\d{12}", _nuss_parts, finish_nuss, void=_void_modulo_97),
+        IdentifierKind(
+            "NUSS",
+            r"\d{11}",
+            _nuss_parts,
+            finish_nuss,
+            text=r"^\D*\d\d[ /-]\d{7}[ /-]\d\d\D*$",
+            void=_void_modulo_97,
+        ),
+        IdentifierKind("CCC", r"\d{20}", lambda code: spread("#" * 20), finish_ccc, void=_void_ccc),
+        IdentifierKind(
+            "CUIT",
+            r"(?:2[034567]|3[034])\d{9}",
+            lambda code: spread(code[:2] + "########0"),
+            finish_cuit,
+            _STATE,
+            void=spoil,
+        ),
+        IdentifierKind(
+            "RUT",
+            r"\d{7,8}[\dK]",
+            lambda code: spread("#" * (len(code) - 1) + "0"),
+            finish_rut,
+            _STATE,
+            r"\d-[\dkK]\W*$",
+            void=spoil,
+        ),
+        IdentifierKind(
+            "NIT",
+            r"\d{7,11}",
+            lambda code: spread("#" * (len(code) - 1) + "0"),
+            finish_nit,
+            _STATE,
+            r"\d-\d\W*$",
+            void=spoil,
+        ),
+        IdentifierKind(
+            "colegiado",
+            r"(\d\d)\1\d{0,7}",
+            lambda code: [_NO_PROVINCES, ["00"], *spread("#" * (len(code) - 4))],
+            _finish_physician,
+            _STAFF,
+            r"^\D*(?:0[1-9]|[1-4]\d|5[0-2])",
+            drawn=True,
+        ),
+        IdentifierKind(
+            "plate",
+            rf"\d{{4}}[{_PLATE_LETTERS}]{{3}}",
+            lambda code: [*spread("####"), "Q", _PLATE_LETTERS, _PLATE_LETTERS],
+            labels=frozenset({"VEHICLE"}),
+            drawn=True,
+        ),
+        IdentifierKind(
+            "plate",
+            r"[A-Z]{1,2}\d{4}[A-Z]{1,2}",
+            lambda code: ["Q", *[LETTERS if char in LETTERS else DIGITS for char in code[1:]]],
+            labels=frozenset({"VEHICLE"}),
+            drawn=True,
+        ),
+    ),
+    kinds_abroad=(
+        IdentifierKind(
+            "DNI", r"\d{7,8}[A-Z]", lambda code: spread("#" * (len(code) - 1) + "A"), finish_dni, void=_void_dni
+        ),
+        IdentifierKind(
+            "NIE", r"[XYZ]\d{7}[A-Z]", lambda code: ["XYZ", *spread("#######A")], finish_nie, void=_void_dni
+        ),
+        IdentifierKind("NUHSA", r"AN\d{10}", lambda code: spread("AN########00"), finish_nuhsa, void=_void_modulo_97),
+        IdentifierKind("IBAN", r"ES\d{22}", iban_parts, finish_account, void=_void_account),
+    ),
+    dated_kind=dated_kind,
+    words=frozenset(
+        "anexo cip colegiado col cuenta cuil cuit curp dni expediente exp historia icn nass nhc nie nif nim nit num "
+        "numero número nro no nss nuhsa nuss rfc run rut tel tlf tfno s/n sn sns pin ref".split()
+    ),
+    conjunctions=("y", "e", "o", "u", "a", "al"),
+    always_issued=r"\d{6,10}",
+)
 
 VALIDATORS = {
     "cuit": is_cuit,

@@ -18,5 +18,6 @@ def find_unassigned(number: str) -> NumberRange | None:
 PHONES = PhoneConventions(
     plans={"34": NumberingPlan(find_unassigned)},
     home_country=lambda number: "34",
+    other_countries=("52", "54", "56", "57", "51", "58", "593"),
     extension_words=("ext(?:ensión)?", "anexo", "int"),
 )

@@ -4,7 +4,8 @@ Validators are for the rules of `deid_patterns`; invented identifiers are for sy
 
 Individual numbers 900 – 999 of a henkilötunnus are never issued by the population register (Digital and Population
 Data Services Agency, "Henkilötunnus"): test persons have them, and hospitals give them to unidentified patients.
-Surrogates are drawn from them.
+Surrogates are drawn from them. A Y-tunnus gets a wrong check digit, and a plate gets a number with a leading zero,
+which no plate has (Traficom: the number is between 1 and 999).
 """
 
 import re
@@ -15,10 +16,13 @@ from ..identifiers import (
     BirthNumber,
     IdentifierConventions,
     IdentifierKind,
+    Parts,
     append_luhn,
     finish_iban,
     iban_parts,
+    spoil,
     spread,
+    void_iban,
     weighted_sum,
 )
 from ..synthesis import IdBearer, make_iban
@@ -97,11 +101,29 @@ def finish_account(code: str) -> str:
     return finish_iban(f"{code[:2]}00{append_luhn(code[4:])}")
 
 
+def _void_account(code: str) -> str:
+    return void_iban(spoil(code))
+
+
+def _plate_parts(code: str) -> Parts:
+    """Return the parts of a plate: consonants, and a number that begins with 0."""
+    digits = len(code.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    return [*["BCFGHJKLMNPRSTVXZ"] * (len(code) - digits), *spread("0" + "#" * (digits - 1))]
+
+
 IDENTIFIERS = IdentifierConventions(
     kinds=(
-        IdentifierKind("Y-tunnus", r"\d{8}", lambda code: spread("#######0"), finish_business_id, text=r"\d-\d(?!\d)"),
+        IdentifierKind(
+            "Y-tunnus",
+            r"\d{8}",
+            lambda code: spread("#######0"),
+            finish_business_id,
+            text=r"\d-\d(?!\d)",
+            void=spoil,
+        ),
+        IdentifierKind("plate", r"[A-Z]{2,3}\d{1,3}", _plate_parts, labels=frozenset({"VEHICLE"}), drawn=True),
     ),
-    kinds_abroad=(IdentifierKind("IBAN", r"FI\d{16}", iban_parts, finish_account),),
+    kinds_abroad=(IdentifierKind("IBAN", r"FI\d{16}", iban_parts, finish_account, void=_void_account),),
     find_birth_number=find_hetu,
     words=frozenset("asiakasnumero henkilötunnus hetu potilasnumero puh sotu y-tunnus".split()),
     conjunctions=("ja", "tai", "sekä"),

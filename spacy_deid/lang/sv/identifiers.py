@@ -6,7 +6,8 @@ A personnummer is the date of birth (six or eight digits), a three-digit birth n
 samordningsnummer has 60 added to the day (Skatteverket, SKV 704 and SKV 707).
 
 Birth numbers 980–999 are reserved for test numbers of the tax agency (Skatteverket, "Testpersonnummer"), which no
-person has. Surrogates are drawn from them.
+person has. Surrogates are drawn from them. An organisationsnummer and an account get wrong check digits, and a plate
+gets the letter Q, which no plate has (Transportstyrelsen).
 """
 
 import re
@@ -21,7 +22,9 @@ from ..identifiers import (
     finish_iban,
     iban_parts,
     luhn,
+    spoil,
     spread,
+    void_iban,
 )
 from ..synthesis import IdBearer, make_iban
 from ..validation import is_luhn, is_ymd, read_digits
@@ -96,9 +99,17 @@ IDENTIFIERS = IdentifierConventions(
             lambda code: spread(code[0] + "#" + code[2] + "######0"),
             append_luhn,
             text=r"\d{6}-\d{4}",
+            void=spoil,
+        ),
+        IdentifierKind(
+            "plate",
+            r"[A-Z]{3}\d\d[A-Z\d]",
+            lambda code: ["Q", *spread("@@##" + ("#" if code[5].isdecimal() else "@"))],
+            labels=frozenset({"VEHICLE"}),
+            drawn=True,
         ),
     ),
-    kinds_abroad=(IdentifierKind("IBAN", r"SE\d{22}", iban_parts, finish_iban),),
+    kinds_abroad=(IdentifierKind("IBAN", r"SE\d{22}", iban_parts, finish_iban, void=void_iban),),
     find_birth_number=find_personnummer,
     words=frozenset("personnummer personnr pnr samordningsnummer patientnummer journalnummer tel tfn orgnr".split()),
     conjunctions=("och", "eller", "samt"),

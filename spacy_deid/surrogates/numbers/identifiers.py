@@ -1,9 +1,10 @@
-"""Replace identifiers by others of the same kind and format, such as a national number by a valid national number.
+"""Replace identifiers by others of the same kind and format that were never issued to anybody.
 
 The code of an identifier consists of its letters and digits in capitals, without accents and separators. All spellings
 of an identifier have the same code. The code is permuted with the key of the patient among all codes of its kind. The
 new code is written with the separators, case and script of digits of the original. The kinds of identifiers are in
-`spacy_deid.lang.identifiers` and in the languages.
+`spacy_deid.lang.identifiers` and in the languages; they say which codes of a kind are never issued. A code without a
+known kind, such as a record number, is never replaced by a code that is valid as one of the known kinds.
 """
 
 import re
@@ -143,6 +144,10 @@ def plain_parts(code: str) -> Parts:
     return parts if any(len(options) > 1 for options in parts) else spread("#" * len(code))
 
 
+_PLAIN = IdentifierKind("plain", "", plain_parts)
+_STATE_NUMBERS = frozenset({"NATIONAL_ID", "INSURANCE_ID", "ACCOUNT", "DEVICE", "VEHICLE", "SSN", "ID_OTHER"})
+
+
 @cache
 def identifier_kinds(lang: str) -> Sequence[IdentifierKind]:
     """Return the kinds of identifiers that can occur in notes of a language, in the order in which they are tried.
@@ -161,8 +166,8 @@ def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identi
     label (str): canonical label.
     lang (str): ISO 639-1 code of the note's language.
     move (MoveDate): a function that shifts dates of birth within identifiers; see `move_birth`.
-    RETURNS (Optional[Union[Identifier, BirthIdentifier]]): the identifier; None if the mention has no digits or
-        contains words, for which no surrogate can be made.
+    RETURNS (Optional[Union[Identifier, BirthIdentifier]]): the identifier; None if no surrogate can be made, because
+        the mention has no digits, contains words, or has a form of which every number may be issued.
     """
     conventions = get_language(lang).identifiers
     if found := conventions.find_birth_number(text):
@@ -174,7 +179,27 @@ def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identi
     kinds = identifier_kinds(lang) if not root else ()
     kind = conventions.dated_kind(layout.code, move)
     kind = kind or next((kind for kind in kinds if kind.fits(layout.code, text, label)), None)
-    return Identifier(layout, kind or IdentifierKind("plain", "", plain_parts))
+    if kind is None and label in _STATE_NUMBERS and not root:
+        # A number with a typing error has the form of its kind, and its surrogate must not be valid either.
+        kind = next((kind for kind in kinds if kind.is_checked and kind.has_form(layout.code, text, label)), None)
+    if kind is None and label == "NATIONAL_ID" and re.fullmatch(conventions.always_issued, layout.code):
+        return None
+    return Identifier(layout, kind or _PLAIN, kinds)
+
+
+def is_valid_elsewhere(code: str, text: str, own: IdentifierKind, kinds: Sequence[IdentifierKind]) -> bool:
+    """Whether a surrogate is valid as an identifier of another kind than its own, so that it may be issued.
+
+    code (str): letters and digits of the surrogate.
+    text (str): the surrogate as written.
+    own (IdentifierKind): kind of the surrogate. It is not considered, because its surrogates are never issued.
+    kinds (Sequence[IdentifierKind]): the kinds to consider, whatever label and separators they require.
+    RETURNS (bool): True if the check digits of one of the kinds are right, or it is a national number of any language.
+    """
+    others = (kind for kind in kinds if kind.is_checked and kind.name != own.name)
+    if any(re.fullmatch(kind.pattern, code) and kind.finish(code) == code for kind in others):
+        return True
+    return own is _PLAIN and any(language.identifiers.find_birth_number(text) for language in all_languages())
 
 
 class BirthIdentifier:
@@ -210,10 +235,11 @@ class Identifier:
 
     layout (Layout): positions of its code.
     kind (IdentifierKind): kind of its code.
+    kinds (Sequence[IdentifierKind]): kinds of which the surrogate must not be a valid code, except its own.
     """
 
-    def __init__(self, layout: Layout, kind: IdentifierKind) -> None:
-        self._layout, self._kind = layout, kind
+    def __init__(self, layout: Layout, kind: IdentifierKind, kinds: Sequence[IdentifierKind]) -> None:
+        self._layout, self._kind, self._kinds = layout, kind, kinds
         self.identity = layout.code
 
     def __repr__(self) -> str:
@@ -249,9 +275,16 @@ class Identifier:
                     break
 
     def _finish(self, code: str) -> str | None:
-        """Compute the check digits of a code. None if it is never issued, or its letters could be read as a word."""
+        """Compute the check digits of a code and make it one that is never issued. None if it may be an identifier of
+        another kind, or its letters could be read as a word.
+        """
         finished = self._kind.finish(code)
-        return None if finished is None or any(map(_RUDE.search, _RUN.findall(finished))) else finished
+        if finished is None:
+            return None
+        made = self._kind.void(finished)
+        if any(map(_RUDE.search, _RUN.findall(made))):
+            return None
+        return None if is_valid_elsewhere(made, self._layout.write(made), self._kind, self._kinds) else made
 
 
 def encode(code: str, parts: Parts) -> tuple[int, int]:

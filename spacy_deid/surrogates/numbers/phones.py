@@ -1,12 +1,14 @@
 """Replace telephone numbers by numbers from ranges that are not assigned to anybody.
 
 The ranges come from the numbering plans of all languages (`spacy_deid.lang.phones`). For a country without a plan,
-the digits after the country code are random, so the surrogate can be a real number. The area code is replaced too,
-because it identifies a region smaller than a state. The format is kept: trunk prefix, country code, extension, blanks.
+the digits after the country code are random, but never a number that is valid in the numbering plan of the country
+(package phonenumbers, from the plans that the ITU publishes). For a number without a country code, this holds for all
+countries of the language. The area code is replaced too, because it identifies a region smaller than a state. The
+format is kept: trunk prefix, country code, extension, blanks.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 import phonenumbers
@@ -67,7 +69,10 @@ def read_phone(text: str, lang: str) -> "Phone | None":
     national = trunk + number if bare else number
     unassigned = plan.unassigned(national) if plan else None
     layout = Layout(text, (start, end), *tail)
-    return Phone(layout, country if unassigned and country else "", national, unassigned, len(trunk) if bare else 0)
+    conventions = get_language(lang).phones
+    countries = [country] if abroad and country else [*conventions.plans, *conventions.other_countries]
+    own = country if unassigned and country else ""
+    return Phone(layout, own, national, unassigned, len(trunk) if bare else 0, countries)
 
 
 class Phone:
@@ -79,12 +84,20 @@ class Phone:
     unassigned (Optional[NumberRange]): the range of unassigned numbers for surrogates; None to draw all digits at
         random.
     unwritten (int): length of a trunk prefix that `number` has but the mention does not, as after a country code.
+    countries (Sequence[str]): country codes of the countries in which a random surrogate must not be a valid number.
     """
 
     def __init__(
-        self, layout: Layout, country: str, number: str, unassigned: NumberRange | None, unwritten: int
+        self,
+        layout: Layout,
+        country: str,
+        number: str,
+        unassigned: NumberRange | None,
+        unwritten: int,
+        countries: Sequence[str] = (),
     ) -> None:
         self._layout, self._range, self._number, self._unwritten = layout, unassigned, number, unwritten
+        self._countries = countries
         self._extension = layout.code[len(number) - unwritten :]
         self._national = f"{country}:{number}"
         self.identity = f"{self._national};{self._extension}"
@@ -101,12 +114,23 @@ class Phone:
             else:
                 first = draw.choice(DIGITS[1:])
                 number = ("0" if self._number[:1] == "0" else first) + _draw_digits(draw, len(self._number) - 1)
+                if any(_is_valid(number, country) for country in self._countries):
+                    continue
             inside = cipher.draw("extension", self.identity, str(variant), str(attempt))
             yield number[: len(self._number)] + _draw_digits(inside, len(self._extension))
 
     def write(self, value: str) -> str:
         """Return the mention with its digits replaced by those of a surrogate."""
         return self._layout.write(value[self._unwritten :])
+
+
+def _is_valid(number: str, country: str) -> bool:
+    """Whether a national number, with or without its trunk prefix, is valid in the numbering plan of a country."""
+    region = phonenumbers.COUNTRY_CODE_TO_REGION_CODE[int(country)][0]
+    try:
+        return phonenumbers.is_valid_number(phonenumbers.parse(number, region))
+    except phonenumbers.NumberParseException:
+        return False
 
 
 def _draw_digits(draw: Draw, digits: int) -> str:

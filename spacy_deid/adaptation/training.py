@@ -34,7 +34,19 @@ ADAM: dict[str, Any] = {
     "eps": 1e-8,
 }
 CASING = {"upper": 0.1, "lower": 0.1, "plain": 0.05, "excerpt": 0.3, "fields": 0.1, "rename": 0.3}
-DAMAGE = ["photocopied", "wrapped", "flattened", "glued", "scanned", "slipped", "careless"]
+DAMAGE = [
+    "photocopied",
+    "wrapped",
+    "flattened",
+    "glued",
+    "columns",
+    "scanned",
+    "slipped",
+    "mistyped",
+    "careless",
+    "capitals",
+    "lower",
+]
 _DAMAGED = 0.15
 _PASS = 1000  # notes that the mixture draws at once
 _TOLERANCE = 0.2  # share by which a batch may be larger, as in configs/ner.cfg

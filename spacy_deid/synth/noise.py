@@ -6,7 +6,7 @@ exports do to a whole note.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from random import Random
 
 from ..evaluation import AnnotatedText, Entity
@@ -81,7 +81,7 @@ def _scanned(char: str, rng: Random) -> str:
     return char
 
 
-def _slipped(note: AnnotatedText, rng: Random) -> AnnotatedText:
+def _slipped(note: AnnotatedText, rng: Random, rate: float = 0.008) -> AnnotatedText:
     """Drop or double some letters, replace them by a neighbouring key, or swap them with the next letter."""
 
     def same_entities(i: int) -> bool:  # whether a character and the next are inside the same entities
@@ -89,7 +89,7 @@ def _slipped(note: AnnotatedText, rng: Random) -> AnnotatedText:
 
     pieces = list(note.text)
     for i, char in enumerate(pieces):
-        if not char.isalpha() or rng.random() > 0.008:
+        if not char.isalpha() or rng.random() > rate:
             continue
         kind = rng.randrange(4)
         if kind == 0 and 0 < i < len(pieces) - 1 and note.text[i - 1].isalpha() and note.text[i + 1].isalpha():
@@ -179,11 +179,48 @@ def _glued(note: AnnotatedText, rng: Random) -> AnnotatedText:
     )
 
 
+def _mistyped(note: AnnotatedText, rng: Random) -> AnnotatedText:
+    """Make two to six times as many typing errors as `_slipped`."""
+    return _slipped(note, rng, rng.uniform(0.016, 0.05))
+
+
+def _columns(note: AnnotatedText, rng: Random) -> AnnotatedText:
+    """Set a part of a note in two columns and read it across both, line by line, as a scanner does.
+
+    An entity that runs over the end of a line becomes one entity per line.
+    """
+    note = _wrapped(note, rng)
+    ends = [i for i, char in enumerate(note.text) if char == "\n"]
+    lines = list(zip([0, *(end + 1 for end in ends)], [*ends, len(note.text)], strict=True))
+    half = rng.randint(2, 14)
+    first = rng.randint(0, max(0, len(lines) - 2 * half))
+    block = lines[first : first + 2 * half]
+    half = (len(block) + 1) // 2
+    width = max(end - start for start, end in block[:half]) if rng.random() < 0.5 else 0
+    order: list[tuple[int, int, str]] = [(*line, "\n") for line in lines[:first]]
+    for left, right in zip_longest(block[:half], block[half:]):
+        gap = " " * max(rng.randint(1, 4), width - (left[1] - left[0]))
+        order += [(*left, gap if right else "\n"), *([(*right, "\n")] if right else [])]
+    order += [(*line, "\n") for line in lines[first + 2 * half :]]
+    text, entities = "", []
+    for start, end, after in order:
+        for entity in note.entities:
+            inside = max(start, entity.start), min(end, entity.end)
+            value = note.text[inside[0] : inside[1]]
+            if value.strip():
+                begin = len(text) + inside[0] - start + len(value) - len(value.lstrip())
+                entities.append(Entity(begin, begin + len(value.strip()), entity.label))
+        text += note.text[start:end] + after
+    return AnnotatedText(note.name, text, tuple(sorted(entities)))
+
+
 DAMAGE: dict[str, Hand] = {
     "photocopied": _photocopied,
     "wrapped": _wrapped,
     "flattened": _flattened,
     "glued": _glued,
+    "mistyped": _mistyped,
+    "columns": _columns,
 }
 
 

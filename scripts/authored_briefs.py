@@ -15,8 +15,15 @@ from typing import Annotated, Generic, NamedTuple, TypeVar
 import typer
 
 T = TypeVar("T")
-# Batches of briefs: seed, split, number of the first brief and of the last.
-BATCHES = (("", "train", 1, 42), ("", "dev", 1, 11), (" 2", "train", 43, 52))
+USUAL = ["clean"] * 2 + ["difficult"] * 3 + ["ordinary"] * 5
+# Batches of briefs: seed, split, number of the first brief and of the last, kinds of the ten notes of a brief. The third
+# batch has more damaged notes, and more without identifiers.
+BATCHES = (
+    ("", "train", 1, 42, USUAL),
+    ("", "dev", 1, 11, USUAL),
+    (" 2", "train", 43, 52, USUAL),
+    (" 3", "train", 53, 62, ["clean"] * 3 + ["difficult"] * 4 + ["ordinary"] * 3),
+)
 
 
 class Note(NamedTuple):
@@ -299,18 +306,21 @@ def draw_lengths(rng: Random) -> list[int]:
     return drawn
 
 
-def draw_brief(lang: str, region: str, bags: Mapping[str, Bag], rng: Random) -> tuple[str, list[Note]]:
+def draw_brief(
+    lang: str, region: str, kinds: Sequence[str], bags: Mapping[str, Bag], rng: Random
+) -> tuple[str, list[Note]]:
     """Draw the notes of a writer.
 
     lang (str): code of the language.
     region (str): region of the writer.
+    kinds (Sequence[str]): the kinds of the notes, in any order.
     bags (Mapping[str, Bag]): "genre", "specialty" and "difficulty".
     rng (Random): random generator.
     RETURNS (tuple[str, list[Note]]): the introduction of the brief, and its notes.
     """
     styles = next((v for k, v in DATES[lang].items() if k and region.startswith(k)), DATES[lang][""])
     dates, lengths = rng.sample(styles, 2), draw_lengths(rng)
-    kinds = ["clean"] * 2 + ["difficult"] * 3 + ["ordinary"] * 5
+    kinds = list(kinds)
     rng.shuffle(kinds)
     introduction = (
         f"Language: {lang}. Region: {region}. Years of the notes: about {rng.randint(2009, 2025)}. "
@@ -336,7 +346,7 @@ def main(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) ->
     for lang in REGIONS:
         rows = list[list[str | int]]()
         generators = {seed: Random(f"authored {lang}{seed}") for seed, *_ in BATCHES}
-        for seed, split, first, last in BATCHES:
+        for seed, split, first, last, kinds in BATCHES:
             rng = generators[seed]
             bags = {
                 "genre": Bag(GENRES, rng),
@@ -346,7 +356,7 @@ def main(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) ->
             regions = Bag(REGIONS[lang], rng)
             for number in range(first, last + 1):
                 name, region = f"{lang}-{split[0]}{number:02}", regions.draw()
-                introduction, notes = draw_brief(lang, region, bags, rng)
+                introduction, notes = draw_brief(lang, region, kinds, bags, rng)
                 lines = [f"{n.number}. {n.describe()}" for n in notes]
                 text = "\n".join([f"# {name}\n\n{introduction}", *lines, ""])
                 (folder / f"{name}.md").write_text(text, encoding="utf8")

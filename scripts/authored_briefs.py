@@ -16,7 +16,7 @@ import typer
 
 T = TypeVar("T")
 USUAL = ["clean"] * 2 + ["difficult"] * 3 + ["ordinary"] * 5
-# Batches of briefs: seed, split, number of the first brief and of the last, kinds of the ten notes of a brief. The third
+# Batches of briefs: seed, split, numbers of the first and the last brief, kinds of the ten notes of a brief. The third
 # batch has more damaged notes, and more without identifiers.
 BATCHES = (
     ("", "train", 1, 42, USUAL),

@@ -31,8 +31,8 @@ _BEGINS = {
     "code": re.compile(r"\d+|[A-ZÀ-ÖØ-ÞĀ-ſ]\w*"),
 }
 _GROUP = re.compile(r"\(\?P<(\w+)>")
-# What a pattern cannot contain to be tried together with others: references to its own groups.
-_REFERENCE = re.compile(r"\\[1-9]|\(\?P=|\(\?\(")
+# What a pattern cannot contain to be tried together with others: references to its own groups by number.
+_REFERENCE = re.compile(r"\\[1-9]|\(\?\(\d")
 _LONGEST_COMPOUND = 40  # characters before the last part of a compound
 _BEFORE_TAIL = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*-?\Z")
 
@@ -100,8 +100,8 @@ class _Scan:
 
     @cached_property
     def _joint(self) -> Pattern[str]:
-        """Pattern of a place where the rules are tried. Group 1 is set if a rule without references matches there."""
-        alternatives = "|".join(item.rule.alternative() for item in self.items if not item.refers)
+        """Pattern of a place where the rules are tried. Group 1 is set if a rule without numbered references matches."""
+        alternatives = "|".join(item.rule.alternative(f"r{item.order}_") for item in self.items if not item.refers)
         place = f"(?:{_BEGINS[self.begins].pattern})"
         return re.compile(f"(?={place})(?:(?=({alternatives or '(?!)'}))|){place}")
 
@@ -156,7 +156,10 @@ class RuleMatcher:
                 self._tails |= item.words
             for context in filter(None, (item.context, item.not_context)):
                 self._words.update(context.before, context.after)
-        self._automaton = _automaton(self._words | set(self._keyed))
+        self._automaton = _automaton(
+            (word, word in self._words, word in self._keyed, word in self._tails, word in self._stems)
+            for word in self._words | set(self._keyed)
+        )
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -196,13 +199,18 @@ class RuleMatcher:
         words: Positions = defaultdict(list)
         if self._automaton is None:
             return hits, words
-        text, folded = reading.text, reading.folded
-        for last, word in self._automaton.iter(folded):
-            start, end = last + 1 - len(word), last + 1
-            free, ends = _starts_free(text, start), _ends_free(text, end)
-            if free and ends and word in self._words:
+        text, length = reading.text, len(reading.text)
+        for last, (word, size, context, key, tail, stem) in self._automaton.iter(reading.folded):
+            # `_starts_free` and `_ends_free`, without a call for each of the many words inside words
+            start, end = last + 1 - size, last + 1
+            before, first = text[start - 1] if start else " ", text[start]
+            free = not (before.isalpha() and first.isalnum()) or (before.islower() and first.isupper())
+            if not (free or tail):
+                continue
+            ends = not (end < length and text[end].isalpha() and text[last].isalpha())
+            if context and free and ends:
                 words[word].append(start)
-            if word in self._keyed and (free or word in self._tails) and (ends or word in self._stems):
+            if key and (ends or stem):
                 hits.append((start, end, word))
         return hits, words
 
@@ -243,11 +251,16 @@ def _folded(context: Context | None) -> Context | None:
     return Context([fold(word) for word in context.before], [fold(word) for word in context.after], context.within)
 
 
-def _automaton(words: Iterable[str]) -> ahocorasick.Automaton | None:
-    """An Aho-Corasick automaton over words, or None if there are none."""
+def _automaton(words: Iterable[tuple[str, bool, bool, bool, bool]]) -> ahocorasick.Automaton | None:
+    """Build an Aho-Corasick automaton, or None if there are no words.
+
+    words (Iterable[tuple[str, bool, bool, bool, bool]]): words, and whether each is a context word, a keyword, the
+        last part of a compound, and a stem.
+    RETURNS (Optional[Automaton]): automaton whose values are (word, length, …) with the same flags.
+    """
     automaton = ahocorasick.Automaton()
-    for word in sorted(words):
-        automaton.add_word(word, word)
+    for word, *flags in sorted(words):
+        automaton.add_word(word, (word, len(word), *flags))
     if not len(automaton):
         return None
     automaton.make_automaton()

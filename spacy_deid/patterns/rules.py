@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _FRAGMENT = re.compile(r"\{([a-z][a-z_]*)\}")
 _MARKED = re.compile(r"\[\[(.+?)\]\]")
 _FLAGS = {"": 0, "i": re.IGNORECASE}
-_NAMED_GROUP = re.compile(r"\(\?P<\w+>")
+_NAMED_GROUP = re.compile(r"\(\?P<(\w+)>")
+# References to groups by name: (?P=name) and (?(name)…).
+_BY_NAME = re.compile(r"\(\?P=(\w+)\)|\(\?\(([^\W\d]\w*)\)")
 _BEGINS = ("", "digit", "capital", "code")
 _EDGES = {"word": (r"(?<!\w)", r"(?!\w)"), "digit": (r"(?<!\d)", r"(?!\d)"), "none": ("", "")}
 
@@ -106,13 +109,22 @@ class Rule:
         """
         return _compile(self._with_edges(), _FLAGS[self.flags])
 
-    def alternative(self) -> str:
+    def alternative(self, prefix: str) -> str:
         """Return the pattern in a form that can be joined with those of other rules by "|".
 
-        RETURNS (str): the pattern with edges and flags and without group names. It matches where that of `compile`
-            does, unless the pattern refers to its own groups.
+        prefix (str): what the names of groups begin with, to be different for each rule.
+        RETURNS (str): the pattern with edges and flags. Groups to which it refers by name get the prefix, other groups
+            lose their names. It matches where that of `compile` does, unless it refers to groups by number.
         """
-        return f"(?{self.flags}:{_NAMED_GROUP.sub('(?:', self._with_edges())})"
+        text = self._with_edges()
+        referred = set(chain.from_iterable(_BY_NAME.findall(text)))
+
+        def rename(match: re.Match[str]) -> str:
+            return f"(?P<{prefix}{match[1]}>" if match[1] in referred else "(?:"
+
+        text = _NAMED_GROUP.sub(rename, text)
+        text = _BY_NAME.sub(lambda m: f"(?P={prefix}{m[1]})" if m[1] else f"(?({prefix}{m[2]})", text)
+        return f"(?{self.flags}:{text})"
 
     def _with_edges(self) -> str:
         """Return the pattern with its edges."""
@@ -408,9 +420,10 @@ def _check_pattern(rule: Rule, path: str) -> None:
         compiled = rule.compile()
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(Errors.D103.format(path=path, rule=rule_id, reason=error)) from None
-    unknown = [name for name in compiled.groupindex if name != "phi" and name.upper() not in LABELS]
+    known = {"phi", *chain.from_iterable(_BY_NAME.findall(rule.pattern))}
+    unknown = [name for name in compiled.groupindex if name not in known and name.upper() not in LABELS]
     if unknown:
-        reason = f"group '{unknown[0]}' is neither 'phi' nor a label in lower case"
+        reason = f"group '{unknown[0]}' is neither 'phi' nor a label in lower case nor referred to"
         raise ConfigError(Errors.D102.format(path=path, rule=rule_id, reason=reason))
     probes = ("", "a", "A1", "1.", " ")
     empty = any(match.start() == match.end() for text in probes for match in bare.finditer(text))

@@ -176,3 +176,14 @@ def test_matches_lie_in_the_text_and_hold_one_another_only_for_a_check_digit(pie
 @pytest.mark.parametrize("piece", ["1", " ", "a", "A", "1 ", "1.", "12-", "Aa ", "Dr ", "a.", "e\u0301", "\n"])
 def test_a_long_monotonous_text_does_not_take_quadratic_time(piece: str, length: int) -> None:
     MATCHER.find(piece * (length // len(piece)))  # seconds if time is linear, many minutes if it is quadratic
+
+
+def test_a_rule_that_refers_to_its_groups_is_tried_with_others() -> None:
+    """Two rules whose groups have one name, and references to them, find what each finds alone."""
+    rules = [
+        Rule("x/dashed", "MRN", r"\d{2}(?P<gap>[ -])\d{2}(?P=gap)\d{2}", begins="digit"),
+        Rule("x/dotted", "ACCOUNT", r"\d{3}(?P<gap>[./])?\d{3}(?(gap)(?P=gap)|-)\d{3}", begins="digit"),
+    ]
+    text = "12-34-56, 12-34 56, 123.456.789, 123.456/789, 123456-789."
+    found = [(text[m.start : m.end], m.label) for m in RuleMatcher(rules).find(text)]
+    assert found == [("12-34-56", "MRN"), ("123.456.789", "ACCOUNT"), ("123456-789", "ACCOUNT")]

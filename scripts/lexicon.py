@@ -74,7 +74,8 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_lists(lang: str, forms: bool) -> dict[str, list[str]]:
-    """Read the lists of the package: names, with frequent ones apart, and words of places and professions."""
+    """Read the lists of the package: names, with frequent ones apart, words of places and professions, and medical
+    words."""
     names, lists = LANGUAGES / lang / "names", LANGUAGES / lang / "synth" / "lists"
     given = [read_column(names / f"{sex}.csv") for sex in ("female", "male")]
     surnames = read_column(names / "surname.csv")
@@ -88,6 +89,8 @@ def read_lists(lang: str, forms: bool) -> dict[str, list[str]]:
     }
     for kind in ("places", "professions", "hospitals", "organizations", "countries"):
         found[kind] = [word for path in sorted(lists.glob(f"{kind}*")) for word in read_column(path)]
+    for kind in ("drugs", "terms"):
+        found[kind] = read_column(LANGUAGES / lang / "medical" / f"{kind}.csv")
     split = {kind: sorted({part for term in terms for part in WORD.findall(term)}) for kind, terms in found.items()}
     return {
         kind: [w for w in words if len(w) > 2] for kind, words in (with_forms(split, lang) if forms else split).items()

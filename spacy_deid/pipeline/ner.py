@@ -483,15 +483,20 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """Load a trained component into this one after its initialization, to continue its training.
 
         path (Union[str, Path]): folder of a component with the same network settings. Labels of this component that
-            it does not have are added after its own, with weights of zero in the output layers.
+            it does not have are added after its own, with weights of zero in the output layers. If this component
+            has a lexicon, it keeps it.
         model (Model): an uninitialized model with these settings, which replaces that of this component.
         RETURNS (DeidNER): this component.
         """
         found = self.labels
+        lexicons = [node.attrs.get("lexicon") for node in self.model.walk()]
         super().from_disk(path, exclude=["vocab", "model"])
         self.cfg["labels"] += [label for label in found if label not in self.cfg["labels"]]
         self.model = model
         weights_from_bytes(model, (Path(path) / "model").read_bytes(), crf.n_tags(len(self.labels)))
+        for node, initialized in zip(model.walk(), lexicons, strict=True):
+            if initialized:
+                node.attrs["lexicon"] = initialized
         self.predictor = None
         return self
 

@@ -100,7 +100,7 @@ class _Scan:
 
     @cached_property
     def _joint(self) -> Pattern[str]:
-        """Pattern of a place where the rules are tried. Group 1 is set if a rule without numbered references matches."""
+        """Pattern of a place where the rules are tried. Group 1 is set if a rule without group numbers matches."""
         alternatives = "|".join(item.rule.alternative(f"r{item.order}_") for item in self.items if not item.refers)
         place = f"(?:{_BEGINS[self.begins].pattern})"
         return re.compile(f"(?={place})(?:(?=({alternatives or '(?!)'}))|){place}")

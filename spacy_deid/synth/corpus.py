@@ -82,6 +82,7 @@ def make_corpus(
             note = carry(AnnotatedText(name, text, entities), language, rng, split)
         else:
             note = drop_unused(make_note(language, rng, split, name), language)
+        note = widen_ages(note, language)
         yield add_noise(note, rng) if rng.random() < noise else note
 
 
@@ -112,6 +113,20 @@ def drop_unused(note: AnnotatedText, language: Language) -> AnnotatedText:
     """Remove entities with labels that the language does not use (``[unused]`` in language.toml)."""
     unused = language.get("unused", "labels", ())
     return replace(note, entities=tuple(e for e in note.entities if e.label not in unused))
+
+
+def widen_ages(note: AnnotatedText, language: Language) -> AnnotatedText:
+    """Extend each age to the unit that follows it (``[ages] unit`` in language.toml): "68" to "68-year-old"."""
+    unit = language.get("ages", "unit", "")
+    if not unit:
+        return note
+    after = re.compile(unit)
+    entities = []
+    for entity in note.entities:
+        match = after.match(note.text, entity.end) if entity.label == "AGE" else None
+        following = min((e.start for e in note.entities if e.start >= entity.end), default=len(note.text))
+        entities.append(replace(entity, end=match.end()) if match and match.end() <= following else entity)
+    return replace(note, entities=tuple(entities))
 
 
 def make_note(language: Language, rng: Random, split: str, name: str) -> AnnotatedText:

@@ -44,6 +44,10 @@ def calibrate(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the calibrated pipeline to.")],
     scheme: Annotated[Scheme, typer.Option(help="Labels of the corpus and of the comparison.")] = "canonical",
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Character precision to keep at the point 'balanced'. Default: its best F1 of entities."),
+    ] = None,
     recall: Annotated[float | None, typer.Option(help="Character recall to reach. Adds the point 'recall'.")] = None,
     risk: Annotated[
         float | None, typer.Option(help="Bound on the missed share of a note. Adds the point 'risk'.")
@@ -63,7 +67,7 @@ def calibrate(
     must not have been used for anything else.
     """
     with reporting():
-        _check(pipeline, output, (recall, risk, risk_data, per_label))
+        _check(pipeline, output, precision, (recall, risk, risk_data, per_label))
         nlp = load(pipeline)
         ner = find_component(nlp, "deid_ner")
         gold = read_gold(dev, scheme)
@@ -74,7 +78,7 @@ def calibrate(
             check_documents(len(fresh), risk)  # before the models run
         _fit_scores(nlp, ner, gold)
         table = measure(Sweep(nlp, gold, scheme))
-        points = _fit_points(table)
+        points = _fit_points(table, precision)
         if recall is not None:
             points["recall"] = recall_point(table, recall, per_label=per_label)
         if risk is not None:
@@ -92,7 +96,9 @@ def calibrate(
             plot_operating_curve(curves, rows, points)
 
 
-def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | None, Path | None, bool]) -> None:
+def _check(
+    pipeline: Path, output: Path, precision: float | None, wanted: tuple[float | None, float | None, Path | None, bool]
+) -> None:
     """Check the options before anything is read. RAISES: ConfigError for options that do not go together."""
     recall, risk, risk_data, per_label = wanted
     if output.resolve() == pipeline.resolve():
@@ -102,7 +108,7 @@ def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | Non
         raise ConfigError(Errors.D412.format(first="recall", second="risk"))
     if per_label and recall is None and risk is None:
         raise ConfigError(Errors.D411.format(option="recall or --risk, which --per-label goes with,"))
-    for name, value in (("--recall", recall), ("--risk", risk)):
+    for name, value in (("--precision", precision), ("--recall", recall), ("--risk", risk)):
         if value is not None and not 0.0 < value < 1.0:
             raise ConfigError(Errors.D345.format(name=name, value=value))
     if risk is not None and risk_data is None:
@@ -121,11 +127,11 @@ def _read_fresh(path: Path, gold: Sequence[AnnotatedText], scheme: str) -> list[
     return fresh
 
 
-def _fit_points(table: Table) -> dict[str, Record]:
+def _fit_points(table: Table, precision: float | None) -> dict[str, Record]:
     """Fit the named points, and print a warning for each that does not reach its precision."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        points = fit_points(table)
+        points = fit_points(table, precision)
     for warning in caught:
         text = str(warning.message)  # printed only for our own warnings; others could quote a note
         say(

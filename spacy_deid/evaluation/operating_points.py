@@ -4,7 +4,8 @@ An operating point is a set of probability thresholds of the token classifier: a
 threshold of their own. A lower threshold finds more. There are three named points:
 
 ======================  ===============================================================
-``balanced``            highest F1 of entities, comparing offsets and label
+``balanced``            highest F1 of entities, comparing offsets and label; or highest character recall at a minimum
+                        character precision, if one is given
 ``high_recall``         most documents in which all identifiers are covered, at a character precision of at least .90
 ``max_recall``          highest character recall, at a character precision of at least .80
 ======================  ===============================================================
@@ -112,23 +113,27 @@ def measure(sweep: Sweep, thresholds: Sequence[float] = THRESHOLDS) -> Table:
     return Table(sweep, list(done), list(done.values()))
 
 
-def fit_points(table: Table) -> dict[str, Record]:
+def fit_points(table: Table, precision: float | None = None) -> dict[str, Record]:
     """Choose the thresholds of the named points "balanced", "high_recall" and "max_recall".
 
     table (Table): sweep over the development set.
+    precision (Optional[float]): minimum character precision of "balanced", whose threshold is lowered as far as it
+        allows; None for the best F1 of entities.
     RETURNS (dict[str, dict]): name → "default" (threshold), "labels" (label → its own threshold) and "figures".
     RAISES: ConfigError (D351) if character precision at a threshold of .5 is below .5.
     WARNS: PointWarning (DW341) if a point does not reach its precision; it is then equal to the point above it.
     """
     sweep, rows = table.sweep, _even_rows(table)
-    if (precision := _precision(rows[0]["figures"])) < _USELESS:
-        what = {"precision": precision, "threshold": rows[0]["default"], "documents": len(sweep.gold)}
+    if (first := _precision(rows[0]["figures"])) < _USELESS:
+        what = {"precision": first, "threshold": rows[0]["default"], "documents": len(sweep.gold)}
         raise ConfigError(Errors.D351.format(**what))
     by_label = len(sweep.gold) >= _ENOUGH
     records = [*rows, _record_at(sweep, _EVEN, highest_f1(sweep, _EVEN, _BELOW_EVEN))] if by_label else rows
     best = max(_figure(record, "strict_f1") for record in records)
     near = [record for record in records if best - _figure(record, "strict_f1") < _NEAR]
     balanced = max(near, key=lambda record: (_figure(record, "clean"), _figure(record, "strict_f1")))
+    if precision is not None:
+        balanced = _lowest_allowed(sweep, rows, precision) or balanced
     high = _best_below(table, balanced, "high_recall", "clean")
     if by_label and _precision(high["figures"]) >= FLOORS["high_recall"]:
         high = _refine_labels(sweep, high, balanced)
@@ -137,6 +142,28 @@ def fit_points(table: Table) -> dict[str, Record]:
         "high_recall": high,
         "max_recall": _best_below(table, high, "max_recall", "character_recall"),
     }
+
+
+def _lowest_allowed(sweep: Sweep, rows: Sequence[Record], precision: float) -> Record | None:
+    """Return the record of the lowest threshold for all labels at which a character precision is reached.
+
+    sweep (Sweep): pipeline and development set.
+    rows (Sequence[dict]): records of decreasing thresholds.
+    precision (float): minimum character precision.
+    RETURNS (Optional[dict]): the record, to within a tenth of the gap between two rows; None if no row reaches it.
+    """
+    allowed = [row for row in rows if _precision(row["figures"]) >= precision]
+    if not allowed:
+        return None
+    found = allowed[-1]
+    low = max((row["default"] for row in rows if row["default"] < found["default"]), default=found["default"])
+    for _ in range(4):
+        record = _record_at(sweep, float(f"{(low + found['default']) / 2:.2g}"), {})
+        if _precision(record["figures"]) >= precision:
+            found = record
+        else:
+            low = record["default"]
+    return found
 
 
 def _even_rows(table: Table) -> list[Record]:

@@ -89,6 +89,16 @@ def test_named_points_keep_their_rules(table):
         assert not kept or figures[name][key] == max(row[key] for row in kept)
 
 
+@pytest.mark.filterwarnings("ignore::spacy_deid.evaluation.operating_points.PointWarning")
+def test_balanced_goes_as_low_as_a_precision_allows(table):
+    rows = [row for row in operating_curve(table) if row["threshold"] <= 0.5]
+    wanted = rows[len(rows) // 2]["character_precision"]
+    point = fit_points(table, wanted - 1e-5)["balanced"]  # rows are rounded to five places
+    assert point["default"] <= rows[len(rows) // 2]["threshold"]
+    assert point["figures"]["character_precision"] >= wanted - 1e-5
+    assert fit_points(table, 0.9999999)["balanced"] == fit_points(table)["balanced"]
+
+
 def test_the_surest_threshold_with_the_wanted_recall_is_taken(table):
     rows = operating_curve(table)
     wanted = rows[len(rows) // 2]["character_recall"] - 1e-5  # rows are rounded to five places

@@ -4,7 +4,8 @@ from datetime import date
 
 from spacy_deid.surrogates.calendar.grammar import load_calendar, load_grammar
 from spacy_deid.surrogates.calendar.parsing import find_conventions, parse_date, resolve_order
-from spacy_deid.surrogates.calendar.shifting import NoteShift, Shift, shift_date
+from spacy_deid.surrogates.calendar.rules import Shift
+from spacy_deid.surrogates.calendar.shifting import NoteShift, shift_date
 
 TODAY = date(2014, 6, 15)
 # Ten days on; each coarser date one unit on, so that a table can be checked without a computer.

@@ -13,7 +13,7 @@ from ..masked_lm.model import load_masked_lm
 from ..medical.name_context import unfit_words
 from ..ml.self_decoder import SelfDecoder
 from ..registries import choose_part, registry
-from ..surrogates.calendar.shifting import DateRules
+from ..surrogates.calendar.rules import DateRules
 from ..surrogates.self_decoded import SelfDecoded
 from ..surrogates.similar import Similar
 from ..surrogates.strategies import (

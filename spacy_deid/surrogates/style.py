@@ -23,7 +23,7 @@ from ..lang import get_language
 from ..lang.text import fold
 from .calendar import LABELS as DATES
 from .calendar import replace_dates
-from .calendar.shifting import DateRules
+from .calendar.rules import DateRules
 from .keys import IdentityKey
 from .mention import Mention, number_entities
 from .numbers import LABELS as NUMBERS

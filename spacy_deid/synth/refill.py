@@ -21,7 +21,7 @@ from ..evaluation import AnnotatedText, Entity
 from ..lang.inflection import inflect, inflects
 from ..lang.text import fold
 from ..surrogates.calendar import replace_dates
-from ..surrogates.calendar.shifting import DateRules
+from ..surrogates.calendar.rules import DateRules
 from ..surrogates.keys import IdentityKey, ProjectKey
 from ..surrogates.mention import AROUND, Mention
 from ..surrogates.numbers import replace_ids

@@ -7,7 +7,7 @@ import pytest
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.labels import LABELS
-from spacy_deid.surrogates.calendar.shifting import DateRules
+from spacy_deid.surrogates.calendar.rules import DateRules
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention, find_mentions
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement, generalize, keep, markov, tag

@@ -2,8 +2,9 @@
 
 All full dates of a patient are shifted by the same number of days, so that the intervals between them stay the same.
 They keep their format: order, separators, leading zeros, blanks, line breaks, and the case and inflection of names.
-Dates without a day, month or year are shifted by a constant number of months, quarters, years or decades that follows
-from the offset (`shifting.Shift`). Relative days ("ayer", "3 days later") and times of day are not changed. A day that
+A part of a full date of the note ("February" next to "14-2", "the 14th") moves with that date. Other dates without a
+day, month or year are shifted by a constant number of months, quarters, years or decades that follows from the offset
+(`rules.Shift`). Relative days ("ayer", "3 days later") and times of day are not changed. A day that
 does not exist (31/02) is treated as a day of the next month. Ages up to 89 years are not changed, because they remain
 true.
 
@@ -26,8 +27,17 @@ from ...lang import shared_words
 from ..keys import IdentityKey
 from ..mention import Mention
 from .grammar import Calendar, load_calendar, load_grammar
-from .parsing import ParsedDate, find_conventions, find_reference, full_year, parse_date
-from .shifting import OLDEST_AGE, DateRules, NoteShift, Shift, shift_date
+from .parsing import (
+    ParsedDate,
+    find_conventions,
+    find_days,
+    find_reference,
+    full_year,
+    parse_date,
+    written_year,
+)
+from .rules import OLDEST_AGE, DateRules, Shift
+from .shifting import NoteShift, shift_date
 
 LABELS = frozenset({"DATE", "AGE"})
 """The labels that `replace_dates` replaces."""
@@ -68,13 +78,14 @@ def replace_dates(
     note = rules.reference or find_reference(resolved, calendar, rules.year)
     # If no date is known, a day drawn with the key is used in place of the date of the note.
     today = note or date(2000 + key.draw("dates", "some day").below(20), 7, 1)
+    days = find_days(resolved, calendar, today)
     stays = frozenset(
         kind for kind, kept in (("weekday", rules.keep_weekday), ("season", rules.season is not None)) if kept
     )
     shifts = {v: Shift.draw(key, rules, v) for v in {mentions[i].variant for i, _ in known}}
     for (i, _), parsed in zip(known, resolved, strict=True):
         if rules.style == "shift":
-            move = NoteShift(shifts[mentions[i].variant], calendar, conventions, today, note, stays)
+            move = NoteShift(shifts[mentions[i].variant], calendar, conventions, today, note, stays, days)
             out[i] = shift_date(parsed, move)
         else:
             out[i] = reduce_to_years(parsed, calendar, rules.style, note, today)
@@ -99,7 +110,7 @@ def reduce_to_years(parsed: ParsedDate, calendar: Calendar, style: str, note: da
     for expression in parsed.expressions:
         if written := expression.field_text("e"):  # of a decade without a century, the latest possible one
             years.append(full_year(written, today, born=True))
-        elif written := expression.field_text("y"):
+        elif written := written_year(expression, calendar):
             years.append(full_year(written, today, parsed.born))
             if second := expression.field_text("z"):
                 years.append(years[-1] + (int(second) - years[-1]) % 100)

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from rapidfuzz.distance import DamerauLevenshtein
@@ -21,8 +22,26 @@ from rapidfuzz.distance import DamerauLevenshtein
 from ...errors import ConfigError, Errors
 from ...lang import get_language, language_codes
 
-NAME_KINDS = {"M": "months", "W": "weekdays", "S": "seasons", "N": "days", "T": "tens", "F": "holidays"}
-"""Field of a date expression → key in ``calendar.toml`` of the names that can fill it."""
+NAME_KINDS = {
+    "M": "months",
+    "W": "weekdays",
+    "S": "seasons",
+    "N": "days",
+    "T": "tens",
+    "F": "holidays",
+    "P": "month_numbers",
+    "R": "roman",
+    "J": "years",
+    "Q": "short_years",
+}
+"""Field of a date expression → key in ``calendar.toml`` of the names that can fill it.
+
+"roman" is the same in all languages; "years" and "short_years" are made from the table ``spoken`` of the language.
+"""
+
+FIRST_SPOKEN_YEAR = 1900
+_SPOKEN_YEARS = range(FIRST_SPOKEN_YEAR, 2040)
+_ROMAN = "I II III IV V VI VII VIII IX X XI XII"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +99,8 @@ class Calendar:
 
     lang (str): language code.
     names (Mapping[str, Vocabulary]): "months", "weekdays", "seasons" (winter first), "days" (1 to 31 in words), "tens"
-        (0 to 90) and "holidays".
+        (0 to 90), "holidays", "month_numbers" (1 to 12 in words, for "the third of the tenth"), "roman" (numbers of
+        months), "years" (1900 to 2039 in words) and "short_years" (0 to 99 in words).
     holidays (Mapping[str, tuple[int, int]]): name in lower case → (month, day), a nominal one for movable holidays.
     settings (Mapping[str, Any]): content of ``calendar.toml``.
     """
@@ -115,9 +135,31 @@ def load_calendar(lang: str) -> Calendar:
     for family in names["holidays"].families:  # "name=MM-DD"
         days = dict(form.split("=") for form in family.forms)
         holidays.update({name.lower(): (int(day[:2]), int(day[3:])) for name, day in days.items()})
-        families.append(NameFamily(tuple(days)))
+        families.append(NameFamily(tuple(days), family.tail))
     names["holidays"] = Vocabulary(families)
+    names["roman"] = Vocabulary([NameFamily(tuple(_ROMAN.split()), bare=False)])
+    names |= _spoken_years(data.get("spoken", {}))
     return Calendar(lang, names, holidays, data)
+
+
+def _spoken_years(spoken: Mapping[str, Any]) -> dict[str, Vocabulary]:
+    """Make the vocabularies of years in words: all years from 1900 to 2039, and the numbers from 0 to 99.
+
+    spoken (Mapping[str, Any]): the table ``spoken`` of ``calendar.toml``: "numbers", lists of the numbers from 0 to 99
+        in words, and "years", tables of the words before them in the years of a century. "small" in such a table is
+        the word before a number below 10 ("twenty oh five"). The last table has the words for 1900 and 2000.
+    RETURNS (dict[str, Vocabulary]): "years" and "short_years"; empty vocabularies if the table is empty.
+    """
+    numbers = [[number.strip() for number in row.split(",")] for row in spoken.get("numbers", ())]
+    years = []
+    for words, row in product(spoken.get("years", ()), numbers):
+        forms = []
+        for year in _SPOKEN_YEARS:
+            century, number = str(year // 100 * 100), year % 100
+            small = words.get("small", "") if number < 10 else ""
+            forms.append(words[century] + small + row[number] if number else spoken["years"][-1][century].strip())
+        years.append(NameFamily(tuple(forms)))
+    return {"years": Vocabulary(years), "short_years": Vocabulary([NameFamily(tuple(row)) for row in numbers])}
 
 
 def match_case(new: str, like: str) -> str:
@@ -151,6 +193,9 @@ _DATES = (
     ("day", rf"(?P<a>\d{{1,2}}){_SEP}(?P<b>\d{{1,2}})\s+(?P<y>{_SURE})(?!\d)"),
     ("day", r"(?P<m>\d{1,2})(?P<s>/)<HH>(?P<d>\d{1,2})/(?P<y>\d{4})(?!\d)"),
     ("year", r"(?P<y>\d{4})\s*[-–/]\s*['’]?(?P<z>1[3-9]|[2-9]\d)(?!\d)"),
+    ("day", rf"(?P<d>\d{{1,2}})\s*[-/.–\s]\s*<RR>\s*[-/.–\s]\s*{_YEAR}"),
+    ("day", r"(?P<d>\d{1,2})\s*[-/]\s*<RR>"),
+    ("month", r"<RR>\s*[-/]\s*(?P<y>\d{4})(?!\d)"),
     ("month", r"(?P<m>0?\d|1[0-2])\s*[/.\-]\s*(?P<y>\d{4})(?!\d)"),
     ("month", r"(?P<y>\d{4})\s*[/.\-]\s*(?P<m>0[1-9]|1[0-2])(?!\d)"),
 )
@@ -173,7 +218,7 @@ _LONE = (
 )
 
 # Kinds of the patterns in a calendar.toml, in the order in which they are tried.
-_KINDS = ("day", "month", "season", "decade", "week", "holiday", "kept")
+_KINDS = ("day", "month", "season", "decade", "week", "holiday", "kept", "year")
 
 # Typing errors → corrected: 7 is the slash of a Spanish keyboard without shift; a slash or a point is missing.
 _TYPOS = (
@@ -192,7 +237,11 @@ _TYPOS = (
 )
 
 
-_LIKE_DIGITS = (("Oo", "0"), ("lI", "1"), ("S", "5"), ("B", "8"))  # letters that OCR confuses with digits
+_CUT = re.compile(r"-[ \t]*\r?\n[ \t]*")  # a line break within a word or number
+_TOKEN = re.compile(r"[^\W_]+")
+_MISREAD = str.maketrans("OoQlIiSsZzBg", "000111552289")  # letters that OCR writes for digits
+_MISREAD_DIGITS = str.maketrans("015829", "oisbzg")
+_MISREAD_NAMES = (("rn", "m"), ("1", "l"), ("vv", "w"), ("ii", "n"))
 _LONG_FORM = 6  # letters; only a longer case form is compared with a misspelled word
 
 
@@ -241,6 +290,10 @@ class Grammar:
         names, settings = calendar.names, calendar.settings
         ordinal, link = str(settings["ordinal"]), _spaced(str(settings["link"]))
         slots = {field * 2: names[kind].pattern(field) for field, kind in NAME_KINDS.items()}
+        if numbers := [re.escape(form) for family in names["short_years"].families for form in family.forms]:
+            # "twenty twenty" is not a year in "twenty twenty two"
+            for slot in ("JJ", "QQ"):
+                slots[slot] += rf"(?!\s+(?:and\s+)?(?:{'|'.join(numbers)})(?![^\W\d_]))"
         # The regular expression of each slot of the patterns ("MM", "YY").
         self._slots = slots | {
             "MM": f"(?P<w>{slots['MM']})",
@@ -256,6 +309,7 @@ class Grammar:
         own_rows = ((kind, _spaced(p)) for kind in _KINDS for p in settings["patterns"].get(kind, []))
         rows = (_WEEKDAY[0], *_DATES, *own_rows, *_LOOSE, _WEEKDAY[1])
         self._patterns = [(kind, self._compile(p), False) for kind, p in rows]
+        self._patterns += [("alone", self._compile(_spaced(p)), False) for p in settings["patterns"].get("alone", [])]
         self._patterns += [(kind, self._compile(p), True) for kind, p in _LONE]
         fillers = "|".join(sorted(map(_spaced, settings["fillers"]), key=len, reverse=True))
         self._filler = self._compile(rf"\s+|[^\w\s]|(?:{fillers})(?!\w)")
@@ -274,19 +328,72 @@ class Grammar:
         expressions = self._parse(text, 0, set()) if len(text) <= _LONGEST else None
         return expressions or None
 
+    def join_lines(self, text: str) -> str:
+        """Remove a line break within a number or word of a date: "10/3-\\n0/1949" is 10/30/1949.
+
+        text (str): a mention. The hyphen before the break is removed, unless the date can only be read with it
+            ("2020-02-\\n12").
+        RETURNS (str): the mention without such breaks; unchanged if it has none, or if neither form is one full date.
+        """
+        if not _CUT.search(text):
+            return text
+        within = _CUT.sub(lambda cut: "-" if self._is_separator(text, cut) else "", text)
+        for joined in dict.fromkeys((within, _CUT.sub("-", text))):
+            found = self.parse(joined)
+            if found and len(found) == 1 and found[0].kind in ("day", "pair", "month"):
+                return joined
+        return text
+
+    @staticmethod
+    def _is_separator(text: str, cut: re.Match[str]) -> bool:
+        """Whether a hyphen before a line break is between a number and a word: "25-MAR-\\n2009"."""
+        return text[cut.start() - 1 : cut.start()].isdigit() != text[cut.end() : cut.end() + 1].isdigit()
+
     def correct(self, text: str) -> str | None:
-        """Correct a typing error or OCR error in the mention of a date.
+        """Correct a typing error, an OCR error or a line break within a word in the mention of a date.
 
         text (str): a mention that cannot be parsed.
         RETURNS (Optional[str]): the first correction that can be parsed, None if there is none.
         """
-        corrected = (re.sub(rf"^\s*{typo}\s*$", better, text) for typo, better in _TYPOS)
-        digits = text
-        for letters, digit in _LIKE_DIGITS:
-            digits = re.sub(rf"(?<=\d)[{letters}]|[{letters}](?=\d)", digit, digits)
-        for candidate in (*corrected, digits, self._correct_spelling(text)):
-            if candidate != text and self.parse(candidate):
-                return candidate
+        joined = _CUT.sub("", text)
+        close = re.sub(r"(?<=\w) (?=[/.\-])|(?<=[/.\-]) (?=\w)", "", joined)  # "l5 /V/ l96B"
+        for read in dict.fromkeys((text, joined, self._undo_ocr(joined), self._undo_ocr(close))):
+            typos = (re.sub(rf"^\s*{typo}\s*$", better, read) for typo, better in _TYPOS)
+            for candidate in (read, *typos, self._correct_spelling(read)):
+                if candidate != text and self.parse(candidate):
+                    return candidate
+        return None
+
+    def _undo_ocr(self, text: str) -> str:
+        """Undo OCR errors: letters written for digits ("2O2l"), digits and wrong letters in names ("rnarz0")."""
+
+        def read(match: re.Match[str]) -> str:
+            token = match[0]
+            number = token.translate(_MISREAD)
+            if number.isdecimal() and (len(token) <= 2 or any(map(str.isdecimal, token))):
+                return number
+            suffix = re.fullmatch(r"(\w{1,2})(st|nd|rd|th)", token)
+            if suffix and suffix[1].translate(_MISREAD).isdecimal():
+                return suffix[1].translate(_MISREAD) + suffix[2]
+            named = self._undo_ocr_name(token)
+            return named or (token.translate(_MISREAD_DIGITS) if token[:2].isalpha() else token)  # "vk0"
+
+        return _TOKEN.sub(read, text)
+
+    def _undo_ocr_name(self, token: str) -> str | None:
+        """Return the name of a month, weekday or season that a token with OCR errors is, or the word between the
+        parts of a date; None if there is none.
+        """
+        forms = [token.lower()]
+        for wrong, right in _MISREAD_NAMES:
+            forms += [form.replace(wrong, right) for form in forms if wrong in form]
+        forms += [form.translate(_MISREAD_DIGITS) for form in forms]
+        forms += [form.replace("i", "l") for form in forms if "i" in form]
+        forms += [form.replace("l", "i") for form in forms if "l" in form]
+        for form in forms[1:]:
+            named = any(self.calendar.names[kind].find(form) for kind in ("months", "weekdays", "seasons"))
+            if named or self._filler.fullmatch(form):
+                return match_case(form, token)
         return None
 
     def _correct_spelling(self, text: str) -> str:
@@ -296,7 +403,8 @@ class Grammar:
             word = match[0].lower()
             if len(word) == 2 and not self._filler.fullmatch(word) and self._filler.fullmatch(word[::-1]):
                 return word[::-1]  # "fo" for "of"
-            known = len(word) < 4 or self._filler.fullmatch(word)
+            names = (self.calendar.names[kind] for kind in ("months", "weekdays", "days", "years", "holidays"))
+            known = len(word) < 4 or self._filler.fullmatch(word) or any(name.find(word) for name in names)
             return match[0] if known else min(self._similar_names(word), default=(0, match[0]))[1]
 
         return re.sub(r"[^\W\d_]+", best, text)
@@ -308,7 +416,7 @@ class Grammar:
             cases = [form for family in others if not family.tail for form in family.forms if len(form) > _LONG_FORM]
             for length in range(len(word), len(word) - (6 if first.tail else 1), -1):
                 for form in (*first.forms, *(cases if length == len(word) else ())):
-                    errors = DamerauLevenshtein.distance(word[:length], form, score_cutoff=2)
+                    errors = DamerauLevenshtein.distance(word[:length], form.lower(), score_cutoff=2)
                     if errors <= 1 + (len(form) > 6):
                         yield errors, form + word[length:]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from .grammar import NAME_KINDS, Calendar, DateExpression, Grammar
+from .grammar import FIRST_SPOKEN_YEAR, NAME_KINDS, Calendar, DateExpression, Grammar
 
 _MOST_AHEAD = 10  # a year of two digits is at most so many years after the note
 _FIRST, _LAST = 1900, 2099  # plausible years of a note; others are typing errors
@@ -44,6 +44,7 @@ def parse_date(text: str, before: str, grammar: Grammar) -> ParsedDate | None:
     RETURNS (Optional[ParsedDate]): the parsed mention; None if it cannot be parsed completely.
     """
     settings = grammar.calendar.settings
+    text = grammar.join_lines(text)
     born = bool(re.search(settings["birth"], before, re.IGNORECASE))
     expressions = grammar.parse(text)
     if not expressions:
@@ -59,15 +60,24 @@ def parse_date(text: str, before: str, grammar: Grammar) -> ParsedDate | None:
     return ParsedDate(text, expressions, born)
 
 
-def resolve_order(parsed: ParsedDate, month_first: bool, calendar: Calendar) -> ParsedDate:
+def resolve_order(
+    parsed: ParsedDate,
+    month_first: bool,
+    calendar: Calendar,
+    month_year: bool | None = None,
+) -> ParsedDate:
     """Resolve pairs of numbers in a date, such as 3/4: day and month, month and day, or month and year.
 
     parsed (ParsedDate): a parsed mention.
     month_first (bool): whether the month comes first in ambiguous dates of the note.
     calendar (Calendar): calendar of the language.
+    month_year (Optional[bool]): whether a pair of numbers up to 12 is a month and a year; None for the setting of the
+        language.
     RETURNS (ParsedDate): the mention in which each pair of fields "a" and "b" (two numbers of unknown meaning) is
         renamed to "d" and "m" (day and month) or "m" and "y" (month and year).
     """
+    if month_year is None:
+        month_year = calendar.settings["pair"] == "month_year"
     resolved = []
     for expression in parsed.expressions:
         if "a" in expression.fields:
@@ -77,7 +87,9 @@ def resolve_order(parsed: ParsedDate, month_first: bool, calendar: Calendar) -> 
             swapped = order(a, b, month_first and not dotted)
             first, second = ("m", "d") if swapped else ("d", "m")
             if kind == "pair":
-                no_day = b > 31 or (b > 12 and not swapped) or b == 0 or calendar.settings["pair"] == "month_year"
+                year = month_year and len(expression.field_text("b")) == 2
+                month_last = calendar.settings["pair"] == "month_year"  # "05/13" is May 2013
+                no_day = b > 31 or (b > 12 and (month_last or not swapped)) or b == 0 or year
                 kind = "day"
                 if not dotted and a <= 12 and "H" not in rest and no_day:
                     kind, first, second = "month", "m", "y"
@@ -128,6 +140,32 @@ def full_year(digits: str, today: date, born: bool = False) -> int:
     return last - (last - year) % 100
 
 
+def written_year(expression: DateExpression, calendar: Calendar) -> str:
+    """Return the year of a date expression in digits, as in the text or converted from words; "" if it has none."""
+    for field, first in (("J", FIRST_SPOKEN_YEAR), ("Q", 0)):
+        if found := calendar.names[NAME_KINDS[field]].find(expression.field_text(field)):
+            return f"{first + found[0][1]:02}"
+    return expression.field_text("y")
+
+
+def find_days(dates: Sequence[ParsedDate], calendar: Calendar, today: date) -> list[date]:
+    """Find the full dates of a note.
+
+    dates (Sequence[ParsedDate]): parsed mentions after `resolve_order`.
+    calendar (Calendar): calendar of the language.
+    today (date): date of the note, for years of two digits.
+    RETURNS (list[date]): the dates in the order of the text, without impossible ones.
+    """
+    days = []
+    for parsed in dates:
+        for expression in parsed.expressions:
+            digits = written_year(expression, calendar)
+            if expression.kind == "day" and digits:
+                year = str(full_year(digits, today, parsed.born))
+                days.append(_read_day(expression, year, calendar))
+    return [day for day in days if day]
+
+
 # --- conventions of a note ---
 
 
@@ -163,7 +201,14 @@ def find_conventions(dates: Sequence[ParsedDate], calendar: Calendar) -> tuple[D
             votes.append(order(a, b, False))
     default = not calendar.settings["day_first"]
     month_first = default if 2 * sum(votes) == len(votes) else 2 * sum(votes) > len(votes)
-    resolved = [resolve_order(parsed, month_first, calendar) for parsed in dates]
+    # In a note with "28/11" or "4. marraskuuta", "4/11" is a day and a month too, and not April 2011.
+    every = [expression for parsed in dates for expression in parsed.expressions]
+    pairs = [(each.number("a"), each.number("b")) for each in every if each.kind == "pair"]
+    names = calendar.names["months"]
+    named = {(each.number("d"), found[0][1] + 1) for each in every if (found := names.find(each.field_text("M")))}
+    days = any(a > 12 >= b > 0 or (a, b) in named for a, b in pairs)
+    month_year = calendar.settings["pair"] == "month_year"
+    resolved = [resolve_order(parsed, month_first, calendar, month_year and not days) for parsed in dates]
     padded: Counter[tuple[bool, str]] = Counter()
     seen: dict[str, defaultdict[int, float]] = {field: defaultdict(float) for field in "MWSN"}
     for expression in (expression for parsed in resolved for expression in parsed.expressions):
@@ -196,7 +241,7 @@ def find_reference(dates: Sequence[ParsedDate], calendar: Calendar, year: int) -
     days: dict[int, list[date]] = {4: [], 2: []}  # by the number of digits of the year
     years = []
     for expression in expressions:
-        digits = expression.field_text("y").replace(".", "")
+        digits = written_year(expression, calendar).replace(".", "")
         if len(digits) == 4 and _FIRST <= int(digits) <= _LAST:
             years.append(int(digits))
         day = _read_day(expression, digits, calendar) if expression.kind == "day" and len(digits) in days else None
@@ -212,8 +257,9 @@ def find_reference(dates: Sequence[ParsedDate], calendar: Calendar, year: int) -
 def _read_day(expression: DateExpression, year: str, calendar: Calendar) -> date | None:
     """Return the date of an expression with the given year; None without a day or month, or for an impossible year."""
     month, day = expression.number("m"), expression.number("d")
-    if found := calendar.names["months"].find(expression.field_text("M")):
-        month = found[0][1] + 1
+    for field in "MPR":
+        if found := calendar.names[NAME_KINDS[field]].find(expression.field_text(field)):
+            month = found[0][1] + 1
     if found := calendar.names["days"].find(expression.field_text("N")):
         day = found[0][1] + 1
     try:

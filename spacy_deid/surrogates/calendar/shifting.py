@@ -1,131 +1,18 @@
 """Shift the dates of a mention by the secret offset of a patient, and write them in the format of the original."""
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
-from ...errors import ConfigError, Errors
 from ...lang import all_languages
-from ..keys import Draw, IdentityKey
-from .grammar import NAME_KINDS, Calendar, DateExpression, match_case
-from .parsing import DateConventions, ParsedDate, day_of, full_year, nearest
+from .grammar import FIRST_SPOKEN_YEAR, NAME_KINDS, Calendar, DateExpression, match_case
+from .parsing import DateConventions, ParsedDate, day_of, full_year, nearest, written_year
+from .rules import OLDEST_AGE, Shift
 
-STYLES = ("shift", "year", "safe_harbor")
-OLDEST_AGE = 90
-"""The age that stands for all ages over 89 (45 CFR 164.514(b)(2)(i)(C))."""
-
-_YEAR = 365.2425  # days, Gregorian mean
-_LONGEST = 36_525  # days
 _LEAP = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class DateRules:
-    """Settings that determine how dates and ages are replaced.
-
-    style (str): "shift" moves every date by the patient's offset and keeps its format. "year" keeps only the year of a
-        date. "safe_harbor" does the same, and removes weekdays and seasons too: 45 CFR 164.514(b)(2)(i)(C).
-    reference (Optional[date]): date of the note; None for the latest full date in it that is not a date of birth.
-    span (int): largest offset, in days.
-    past (bool): whether dates are always shifted to the past, so that no date is after today. False to shift them
-        to the past or to the future.
-    keep_weekday (bool): whether the offset is a multiple of 7 days.
-    season (Optional[int]): largest difference of the offset from whole years, in days, so that seasons are kept; None
-        for any offset.
-    year (int): year in which ages are computed if the date of the note is unknown; 0 for none.
-    RAISES: ConfigError (D660) for an unknown style, (D661) if no offset satisfies the rules.
-    """
-
-    style: str = "shift"
-    reference: date | None = None
-    span: int = 1095
-    past: bool = True
-    keep_weekday: bool = False
-    season: int | None = None
-    year: int = 0
-
-    def __post_init__(self) -> None:
-        if self.style not in STYLES:
-            raise ConfigError(Errors.D660.format(style=self.style, known=", ".join(STYLES)))
-        if not 0 < self.span <= _LONGEST or not offsets(self.span, self.past, self.keep_weekday, self.season):
-            raise ConfigError(Errors.D661.format(span=self.span, longest=_LONGEST))
-
-
-@lru_cache
-def offsets(span: int, past: bool, keep_weekday: bool, season: int | None) -> Sequence[int]:
-    """Return all offsets that date rules allow, in days; the arguments are those of `DateRules`.
-
-    Neither 0 nor whole years are allowed, because "3 May" would not change. A weekday changes unless it is kept.
-    """
-    found = []
-    for days in range(-span, 0 if past else span + 1):
-        years = round(days / _YEAR)
-        apart = abs(days - years * _YEAR)
-        fits = (not years or apart >= 2) and (season is None or apart <= season)
-        if days and (days % 7 == 0) == keep_weekday and fits:
-            found.append(days)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """The offsets by which dates of a patient are shifted: full dates, and dates without a day, month or year.
-
-    All offsets are constant for a patient, so that intervals between dates are preserved.
-
-    The offset in months (quarters, years, decades) is rounded down or up at random with the key so that the expected
-    amount equals the offset. It is never rounded to 0, because the date would not change.
-
-    days (int): offset of full dates.
-    months, quarters, years, decades (int): offsets of dates without a day, a month, …
-    """
-
-    days: int
-    months: int
-    quarters: int
-    years: int
-    decades: int
-
-    def __repr__(self) -> str:
-        return "Shift(secret)"
-
-    @classmethod
-    def draw(cls, key: IdentityKey, rules: DateRules, variant: int = 0) -> "Shift":
-        """Draw the offsets of a patient from the patient's key.
-
-        key (IdentityKey): the key of the patient.
-        rules (DateRules): rules that limit the offset.
-        variant (int): 0 for the offsets that all notes of the patient share; another number for independent ones.
-        RETURNS (Shift): the offsets.
-        """
-        apart = (str(variant),) if variant else ()
-        days = key.draw("dates", *apart).choice(offsets(rules.span, rules.past, rules.keep_weekday, rules.season))
-        return cls.of(days, key.draw("dates", "part of a period", *apart), rules.season is not None)
-
-    @classmethod
-    def of(cls, days: int, draw: Draw, season: bool = False) -> "Shift":
-        """Derive the offsets of all precisions from the offset in days.
-
-        days (int): offset of full dates, not 0.
-        draw (Draw): stream of random numbers that decides whether an offset is rounded up or down.
-        season (bool): whether quarters are shifted by whole years only, so that seasons do not change.
-        RETURNS (Shift): the offsets.
-        """
-
-        def round_randomly(amount: float, cycle: int = 0) -> int:
-            """Round down or up at random; never to a multiple of `cycle`, and never to 0 if `cycle` is 0."""
-            low = math.floor(amount)
-            high = draw.below(1_000_000) < (amount - low) * 1_000_000
-            first, other = (low + 1, low) if high else (low, low + 1)
-            return other if (first % cycle if cycle else first) == 0 else first
-
-        months = round_randomly(days / (_YEAR / 12), 12)
-        years = round_randomly(days / _YEAR)
-        quarters = 4 * years if season else round_randomly(days / (_YEAR / 4), 4)
-        return cls(days, months, quarters, years, round_randomly(days / (10 * _YEAR)))
+_RECENT = 30  # years before the note: "oct 29" is a month and a year only if the year is within them
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +24,7 @@ class NoteShift:
     conventions (DateConventions): format of the dates in the note.
     today (date): date of the note, or a substitute; a date without a year is assumed to be near it.
     note (Optional[date]): date of the note, at which ages are computed; None if it is unknown.
+    days (Sequence[date]): the full dates of the note. A part of one of them ("February", "the 14th") moves with it.
     stays (frozenset[str]): kinds of expressions that may stay unchanged: "weekday", "season".
     """
 
@@ -146,6 +34,7 @@ class NoteShift:
     today: date
     note: date | None = None
     stays: frozenset[str] = frozenset()
+    days: Sequence[date] = ()
 
     def __repr__(self) -> str:
         return "NoteShift(secret)"
@@ -193,15 +82,26 @@ class DateWriter:
         """Return the index of the name in a field, from 0: for "M", 0 is January."""
         return self.move.calendar.names[NAME_KINDS[field]].find(self.field_text(field))[0][1]
 
+    @property
+    def has_year(self) -> bool:
+        """Whether the expression has a year, in digits or words."""
+        return bool(self.fields.keys() & {"y", "J", "Q"})
+
     def year(self) -> int:
         """Return the year of the expression with its century. A year of two digits is the latest one that is at most
         ten years after the note or, for a date of birth, not after it.
         """
-        return full_year(self.field_text("y"), self.move.today, self.parsed.born)
+        return full_year(written_year(self.expression, self.move.calendar), self.move.today, self.parsed.born)
 
     def month(self) -> int:
         """Return the month, from 1; 0 if it is unknown ("00/2014")."""
-        return self.index("M") + 1 if "M" in self.fields else self.number("m")
+        field = self.month_field
+        return self.index(field) + 1 if field else self.number("m")
+
+    @property
+    def month_field(self) -> str:
+        """The field with the month in words or Roman numerals; "" if there is none."""
+        return next((field for field in "MPR" if field in self.fields), "")
 
     def write_name(self, field: str, i: int) -> str:
         """Write the month, weekday … with index `i` in the form and capitals of the name in a field."""
@@ -238,10 +138,22 @@ class DateWriter:
         """
         if not 1000 <= value <= 9999:
             raise ValueError
+        if field == "J":
+            if not 0 <= value - FIRST_SPOKEN_YEAR < len(self.move.calendar.names["years"].families[0].forms):
+                raise ValueError
+            return self.write_name("J", value - FIRST_SPOKEN_YEAR)
+        if field == "Q":
+            return self.write_name("Q", value % 100)
         like = self.field_text(field)
         if len(like) == 2:
             return f"{value % 100:02d}"
         return f"{value // 1000}.{value % 1000:03d}" if "." in like else str(value)
+
+    def year_edits(self, value: int) -> "Iterator[Edit]":
+        """Yield the edit that writes a year in the field of the year, in digits or words."""
+        for field in "yJQ":
+            if field in self.fields:
+                yield *self.fields[field], self.write_year(value, field)
 
     def write_ordinal(self, day: date, like: str) -> str:
         """Write the ordinal suffix of a day ("12th", "1º") if the original has one."""
@@ -258,6 +170,10 @@ class DateWriter:
             "x": lambda: str(day.year),
             "M": lambda: self.write_name("M", day.month - 1),
             "N": lambda: self.write_name("N", day.day - 1),
+            "P": lambda: self.write_name("P", day.month - 1),
+            "R": lambda: self.write_name("R", day.month - 1),
+            "J": lambda: self.write_year(day.year, "J"),
+            "Q": lambda: self.write_year(day.year, "Q"),
             "o": lambda: self.write_ordinal(day, self.field_text("o")),
         }
         out = self.text[start:end]
@@ -302,13 +218,14 @@ def _shift_day(w: DateWriter) -> Iterator[Edit]:
     """Yield the edits that shift a full date, a day without a year, or several days of a month ("3-5 May")."""
     month, day = w.month(), w.index("N") + 1 if "N" in w.fields else w.number("d")
     if not (month and day):  # the known part of a date with an unknown part ("00/03/2014")
-        if month or "y" in w.fields:
+        if month or w.has_year:
             yield from _shift_month(w) if month else _shift_year(w)
         return
-    if "y" in w.fields or "x" in w.fields:
-        last = day_of(w.year() if "y" in w.fields else w.move.today.year, month, day)
+    if w.has_year or "x" in w.fields:
+        last = day_of(w.year() if w.has_year else w.move.today.year, month, day)
     else:
-        last = nearest(month, day, _anchor(w))
+        same = (known for known in w.move.days if (known.month, known.day) == (month, day))
+        last = next(same, None) or nearest(month, day, _anchor(w))
     heads = list(_numbers_with_ordinals().finditer(w.field_text("H")))
     if not heads:
         start, end = w.expression.start, w.expression.end
@@ -340,10 +257,10 @@ def _anchor(w: DateWriter) -> date:
     It is the next full date of the mention ("del 3 de abril al 5 de mayo de 2014"), else the date of the note.
     """
     for expression in w.parsed.expressions:
-        if expression.kind == "day" and expression.start > w.expression.start and "y" in expression.fields:
-            other = DateWriter(w.parsed, expression, w.move)
-            if other.month():
-                return day_of(other.year(), other.month(), max(1, other.number("d")))
+        other = DateWriter(w.parsed, expression, w.move)
+        later = expression.kind == "day" and expression.start > w.expression.start
+        if later and other.has_year and other.month():
+            return day_of(other.year(), other.month(), max(1, other.number("d")))
     return w.move.today
 
 
@@ -384,16 +301,36 @@ def _shift_days(w: DateWriter, heads: Sequence[tuple[int, int, int]], days: Sequ
 
 
 def _shift_month(w: DateWriter) -> Iterator[Edit]:
-    """Yield the edits that shift a month, with or without a year."""
+    """Yield the edits that shift a month, with or without a year.
+
+    If the note has a full date in this month, the month moves with it. RAISES: ValueError if the month would then stay
+    as it is; it cannot be moved to another month without contradicting the date.
+    """
     if not w.month():
         yield from _shift_year(w)
         return
-    months = (w.month() - 1) % 12 + w.move.shift.months
-    if "y" in w.fields:
-        months = w.move.limit_age(months + 12 * w.year(), 12, w.move.shift.months)
-        yield *w.fields["y"], w.write_year(months // 12)
-    if "M" in w.fields:
-        yield *w.fields["M"], w.write_name("M", months % 12)
+    digits = w.field_text("y")
+    plausible = range(w.move.today.year - _RECENT, w.move.today.year + 2)
+    if "M" in w.fields and len(digits) == 2 and 0 < int(digits) <= 31 and w.year() not in plausible:
+        # "oct 29" in a note of 2010 is a day, and not October 1929.
+        fields = {"M": w.fields["M"], "d": w.fields["y"]}
+        yield from _shift_day(DateWriter(w.parsed, replace(w.expression, kind="day", fields=fields), w.move))
+        return
+    written = w.month() - 1
+    year = w.year() if w.has_year else None
+    same = [day for day in w.move.days if day.month == w.month() and year in (None, day.year)]
+    offset = w.move.shift.months
+    if same:
+        moved = w.move.move_day(same[-1])
+        offset = 12 * (moved.year - same[-1].year) + moved.month - same[-1].month
+        if not offset or (year is None and offset % 12 == 0):
+            raise ValueError
+    months = written + offset
+    if year is not None:
+        months = w.move.limit_age(months + 12 * year, 12, offset)
+        yield from w.year_edits(months // 12)
+    if field := w.month_field:
+        yield *w.fields[field], w.write_name(field, months % 12)
     else:
         yield *w.fields["m"], w.write_digits("m", months % 12 + 1)
 
@@ -402,7 +339,7 @@ def _shift_year(w: DateWriter) -> Iterator[Edit]:
     """Yield the edits that shift a year or two years ("2012/13")."""
     year = w.year()
     moved = w.move.limit_age(year + w.move.shift.years, 1, w.move.shift.years)
-    yield *w.fields["y"], w.write_year(moved)
+    yield from w.year_edits(moved)
     if "z" in w.fields:
         yield *w.fields["z"], w.write_year(moved + (w.number("z") - year) % 100, "z")
 
@@ -451,7 +388,9 @@ def _shift_holiday(w: DateWriter) -> Iterator[Edit]:
     calendar, name = w.move.calendar, " ".join(w.field_text("F").lower().split())
     own = calendar.holidays[name]
     moved = day_of(_LEAP, *own) + timedelta(days=w.move.shift.days)
-    family = calendar.names["holidays"].families[calendar.names["holidays"].find(name)[0][0]]
+    compound = w.text[w.fields["F"][1] :][:1].isalpha()  # "jouluyönä" is replaced by a holiday with the same ending
+    possible = [calendar.names["holidays"].families[number] for number, _ in calendar.names["holidays"].find(name)]
+    family = next((family for family in possible if bool(family.tail) == compound), possible[0])
     days = {form: calendar.holidays[form.lower()] for form in family.forms}
 
     def apart(form: str) -> int:
@@ -463,9 +402,13 @@ def _shift_holiday(w: DateWriter) -> Iterator[Edit]:
 
 
 def _shift_alone(w: DateWriter) -> Iterator[Edit]:
-    """Yield the edit that shifts a day without a month; the month is assumed to be that of the note."""
-    day = day_of(w.move.today.year, w.move.today.month, max(1, w.number("d"))) + timedelta(days=w.move.shift.days)
-    yield w.expression.start, w.expression.end, w.write(day, w.expression.start, w.expression.end)
+    """Yield the edit that shifts a day without a month. The month is that of a full date of the note with this day, or
+    else that of the note.
+    """
+    number = max(1, w.index("N") + 1 if "N" in w.fields else w.number("d"))
+    same = next((day for day in w.move.days if day.day == number), None)
+    moved = (same or day_of(w.move.today.year, w.move.today.month, number)) + timedelta(days=w.move.shift.days)
+    yield w.expression.start, w.expression.end, w.write(moved, w.expression.start, w.expression.end)
 
 
 _HANDLERS: Mapping[str, Callable[[DateWriter], Iterator[Edit]]] = {

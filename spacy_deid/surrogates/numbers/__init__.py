@@ -13,7 +13,7 @@ from typing import Protocol
 
 from ...lang.identifiers import MoveDate
 from ...lang.text import fold
-from ..calendar.shifting import DateRules, Shift
+from ..calendar.rules import DateRules, Shift
 from ..keys import FormatPreservingCipher, IdentityKey
 from ..mention import Mention
 from .addresses import read_address, read_web_address

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from moved_dates import TEN, TODAY, conventions_of, moved
 
 from spacy_deid.surrogates.calendar.grammar import load_calendar, load_grammar
-from spacy_deid.surrogates.calendar.shifting import Shift
+from spacy_deid.surrogates.calendar.rules import Shift
 
 TABLES = Path(__file__).parent / "tables"
 
@@ -254,4 +254,4 @@ def test_families_of_names_are_complete(lang):
 
 
 def test_a_hostile_text_is_parsed_in_linear_time():
-    assert load_grammar("es").parse("1/" * 99 + "x") is None
+    assert load_grammar("es").parse("1/" * 99 + "w") is None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.surrogates.calendar import replace_dates
-from spacy_deid.surrogates.calendar.shifting import DateRules, Shift, offsets
+from spacy_deid.surrogates.calendar.rules import DateRules, Shift, offsets
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention, find_mentions
 from spacy_deid.synth.corpus import make_corpus

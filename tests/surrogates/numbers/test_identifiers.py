@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spacy_deid.errors import ConfigError
 from spacy_deid.patient_ids import normal_id
 from spacy_deid.patterns.validators import get_validator
-from spacy_deid.surrogates.calendar.shifting import DateRules, Shift
+from spacy_deid.surrogates.calendar.rules import DateRules, Shift
 from spacy_deid.surrogates.keys import FormatPreservingCipher, ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.numbers import replace_ids

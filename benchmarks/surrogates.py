@@ -59,7 +59,6 @@ CHECKED = {  # validator → labels, because one in ten of any numbers passes Lu
     "card": {"ACCOUNT"},
     "iban": {"ACCOUNT"},
     "npi": {"LICENSE"},
-    "dea": {"LICENSE"},
     "vin": {"VEHICLE"},
 }
 KEYS = (bytes(range(32)), bytes(range(100, 132)))

@@ -25,6 +25,7 @@ from ..registries import choose_part, registry
 from ..spans import MERGED, RECOVERED, read_evidence
 
 if TYPE_CHECKING:
+    from ..dictionaries.store import LocalStore
     from ..surrogates.keys import IdentityKey, ProjectKey
     from ..surrogates.style import SurrogateStyle
     from ..vault.salts import Salts
@@ -96,6 +97,7 @@ class Surrogate:
         self._key: ProjectKey | None = None
         self._salts: Salts | None = None
         self._roster: Container[str] = ()
+        self._store: LocalStore | None = None
         # The style: surrogates, or the function of another style.
         self._surrogates: SurrogateStyle | None = None
         self._style: Style = tagged
@@ -155,12 +157,17 @@ class Surrogate:
     def open_roster(self, folder: str | Path) -> None:
         """Open dictionaries of real patients and staff, whose names are not used as surrogates from now on.
 
+        In a note with the id of a patient in the dictionaries, the names of the patient and of the patient's relatives
+        in them are part of the patient's identity: "T. Ruiz" gets the surrogate of "Tyler Ruiz", who is in the
+        dictionaries but not in the note.
+
         folder (Union[str, Path]): folder written by ``spacy-deid dictionary build``.
         RAISES: ConfigError for the same reasons as `LocalStore.open`.
         """
         from ..dictionaries.store import KnownIdentities, LocalStore
 
-        self._roster = KnownIdentities(LocalStore.open(folder))
+        self._store = LocalStore.open(folder)
+        self._roster = KnownIdentities(self._store)
 
     @property
     def lacks_key(self) -> bool:
@@ -317,7 +324,7 @@ class Surrogate:
             self._identity(doc)[1],
             doc.lang_,
             Forbidden(mentions, doc.lang_, unfit_words(doc.lang_), self._roster),
-            ehr=doc._.ehr,
+            ehr={**doc._.ehr, "known_names": known_names(self._store, doc._.ehr.get("patient_id"))},
             year=self.policy.year,
             must_replace={i for i, doubt in enumerate(doubts) if doubt},
         )
@@ -353,4 +360,28 @@ class Surrogate:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without key, salts and known identities, except for a worker process that is being spawned."""
-        return vars(self) | ({} if get_spawning_popen() is not None else {"_key": None, "_salts": None, "_roster": ()})
+        return vars(self) | (
+            {} if get_spawning_popen() is not None else {"_key": None, "_salts": None, "_roster": (), "_store": None}
+        )
+
+
+def known_names(store: "LocalStore | None", patient_id: Any) -> list[tuple[str, str]]:
+    """Return the full names of a patient and of the patient's relatives in the dictionaries.
+
+    store (Optional[LocalStore]): the dictionaries; None for none.
+    patient_id (Any): the patient id of the note, as text or number.
+    RETURNS (list[tuple[str, str]]): names as "Surnames, Given names" with their label, PATIENT first. A name of which
+        another one has all words is left out. Empty if the patient is unknown, or has no given name and surname.
+    """
+    if store is None or not (patient := normal_id(patient_id)):
+        return []
+    tags = list(store.tags)
+    names: dict[tuple[str, frozenset[str]], str] = {}
+    for term, number in store.patients.tagged_terms(patient):
+        label, words = tags[number - 1][0], frozenset(term.replace(",", " ").split())
+        # Of the spellings of a name, only that with a comma shows which words are surnames.
+        plain = all(len(word) > 1 and word.replace("-", "").isalpha() for word in words)
+        if label in ("PATIENT", "RELATIVE") and term.count(",") == 1 and plain:
+            names.setdefault((label, words), term.title())
+    whole = {key: name for key, name in names.items() if not any(key[0] == k[0] and key[1] < k[1] for k in names)}
+    return sorted(((name, label) for (label, _), name in whole.items()), key=lambda row: (row[1] != "PATIENT", row))

@@ -105,15 +105,24 @@ class SurrogateStyle:
 
         The arguments are those of `replace_mentions`, except:
 
-        ehr (Mapping[str, Any]): fields of the health record: "note_date", and the patient's "name" and "sex". All are
-            optional.
+        ehr (Mapping[str, Any]): fields of the health record: "note_date", the patient's "name" and "sex", and
+            "known_names", names with their label (PATIENT or RELATIVE). All are optional.
         RETURNS (list[Replacement]): one replacement per mention, in the same order.
         """
         rules = self.rules_of(ehr.get("note_date"))
         facts = {name: str(ehr[name]) for name in ("name", "sex") if ehr.get(name)}
         strategies = {label: self.labels.get(label, self.default) for label in LABELS}
         return replace_mentions(
-            mentions, key, lang, strategies, forbidden, rules, facts=facts, year=year, must_replace=must_replace
+            mentions,
+            key,
+            lang,
+            strategies,
+            forbidden,
+            rules,
+            facts=facts,
+            known=ehr.get("known_names", ()),
+            year=year,
+            must_replace=must_replace,
         )
 
     def rules_of(self, note_date: Any) -> DateRules | None:
@@ -147,6 +156,7 @@ def replace_mentions(
     date_rules: DateRules | None = None,
     *,
     facts: Mapping[str, str] = MappingProxyType({}),
+    known: Sequence[tuple[str, str]] = (),
     year: int = 0,
     must_replace: AbstractSet[int] = frozenset(),
 ) -> list[Replacement]:
@@ -162,6 +172,8 @@ def replace_mentions(
         `forbidden.Forbidden`.
     date_rules (Optional[DateRules]): how dates and ages are replaced; None for the default rules, which shift dates.
     facts (Mapping[str, str]): "name" and "sex" of the patient from the health record, as far as they are known.
+    known (Sequence[tuple[str, str]]): names of the patient and of relatives that need not occur in the note, each with
+        its label. Mentions of a part of them get the surrogate of the whole.
     year (int): the year in which the age of a patient is computed when the strategy `generalize` reduces a date to
         its year; 0 if it is unknown.
     must_replace (Set[int]): indices of mentions that must not be kept or generalized, whatever their strategy.
@@ -186,11 +198,11 @@ def replace_mentions(
     for room, places in rooms.items():
         group, values = list(places.values()), list[str | None]()
         if room == "people":
-            values = replace_persons(group, key, lang, forbidden, facts, suggest)
+            values = replace_persons(group, key, lang, forbidden, facts, suggest, known)
         elif room == "calendar":
             # no date can be read in a language without a calendar
-            known = get_language(lang).has("calendar.toml")
-            values = replace_dates(group, key, lang, date_rules) if known else [None] * len(group)
+            has_calendar = get_language(lang).has("calendar.toml")
+            values = replace_dates(group, key, lang, date_rules) if has_calendar else [None] * len(group)
         elif room == "numbers":
             values = replace_ids(group, key, lang, forbidden, date_rules)
         elif room == "places":

@@ -341,3 +341,19 @@ def test_no_word_of_a_note_is_said_or_stored(caplog):
     said = [caplog.text, str(refused.value), repr(nlp.get_pipe("deid_surrogate")), *map(str, warned)]
     stored = [json.dumps(doc.user_data), json.dumps(doc._.deid_trace), repr(doc._.deid_edits)]
     assert not [text for text in said + stored if CANARY in text]
+
+
+def test_the_names_of_a_patient_come_from_the_dictionaries(tmp_path):
+    from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+    from spacy_deid.dictionaries.terms import LocalEntry
+    from spacy_deid.pipeline.surrogate import known_names
+
+    terms = ["tyler zubiaurre", "zubiaurre, tyler", "zubiaurre, t.", "zubiaurre", "zubiaurre marsh, tyler"]
+    entries = [LocalEntry(term, "PATIENT", "patients.name") for term in terms]
+    entries.append(LocalEntry("marsh, amelia", "RELATIVE", "patients.mother"))
+    with StoreWriter(tmp_path / "store") as writer:
+        writer.add_patient("4711", entries)
+        writer.commit({})
+    store = LocalStore.open(tmp_path / "store")
+    assert known_names(store, "4711") == [("Zubiaurre Marsh, Tyler", "PATIENT"), ("Marsh, Amelia", "RELATIVE")]
+    assert known_names(store, "4712") == known_names(store, None) == known_names(None, "4711") == []

@@ -41,6 +41,7 @@ def replace_persons(
     forbidden: Callable[[str], bool],
     facts: Mapping[str, str] = MappingProxyType({}),
     suggest: Suggest = nothing,
+    known: Sequence[tuple[str, str]] = (),
 ) -> list[str | None]:
     """Replace the names, user names and e-mail addresses in a note, with one surrogate per given name and surname.
 
@@ -50,12 +51,13 @@ def replace_persons(
     forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
     facts (Mapping[str, str]): what is known about the patient: "name" (the full name), "sex" ("female" or "male").
     suggest (Suggest): a function that proposes a surrogate for a name, which is used if it is allowed.
+    known (Sequence[tuple[str, str]]): further names of the patient and of relatives, with their label.
     RETURNS (list[Optional[str]]): the surrogate of each mention; None if no safe one can be made. A mention of a
         relative without a name ("madre") is returned unchanged.
     """
     names = load_names(lang)
     named = [i for i, mention in enumerate(mentions) if mention.label in PERSONS]
-    note = find_identities([mentions[i] for i in named], names, facts)
+    note = find_identities([mentions[i] for i in named], names, facts, known)
     addresses = {
         i: read_address(mention, note.persons, names)
         for i, mention in enumerate(mentions)
@@ -124,7 +126,7 @@ def _stays(part: NamePart) -> bool:
     """
     if part.role == "number":
         return part.text.isascii() and len(part.text) < 3 and int(part.text) <= _OLDEST
-    return part.role in ("kin", "kept")
+    return part.role in ("kin", "kept") and not part.ending  # "A:B" is not a kept word
 
 
 def _is_unresolvable(parts: NameParts, names: NameLists) -> bool:

@@ -68,15 +68,22 @@ class NotePersons:
         return f"NotePersons(mentions={len(self.mentions)}, persons={len(self.persons)})"
 
 
-def find_identities(mentions: Sequence[Mention], names: NameLists, facts: Mapping[str, str]) -> NotePersons:
+def find_identities(
+    mentions: Sequence[Mention],
+    names: NameLists,
+    facts: Mapping[str, str],
+    others: Sequence[tuple[str, str]] = (),
+) -> NotePersons:
     """Find out which mentions of a note name the same person, and the names and the sex of each person.
 
     mentions (Sequence[Mention]): mentions of persons, in the order of the text.
     names (NameLists): the name lists of the language.
     facts (Mapping[str, str]): what is known about the patient: "name" (the full name), "sex" ("female" or "male").
+    others (Sequence[tuple[str, str]]): further known names, each with its label (PATIENT or RELATIVE).
     RETURNS (NotePersons): the persons and their mentions.
     """
     known = [Mention(facts["name"], "PATIENT")] if facts.get("name") else []
+    known += [Mention(name, label) for name, label in others]
     everyone = [*known, *mentions]
     read = [read_parts(mention, names) for mention in everyone]
     taken = find_lemmas(read, names)

@@ -272,3 +272,27 @@ def test_a_relative_keeps_the_surname_when_the_patient_is_drawn_again():
     after = replace_note("es", Known(before[0]), texts=texts)
     assert after[0].split()[1] == after[1].split()[1] == before[1].split()[1]
     assert after[1] == before[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "wanted"),
+    [
+        ("T. Zubiaurre", "PATIENT", "initial surname"),
+        ("Zubiaurre", "PATIENT", "surname"),
+        ("Zubiaurre Tyler", "PATIENT", "surname given"),
+        ("Amelia Zubiaurre", "RELATIVE", "other surname"),
+    ],
+)
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_part_of_a_known_name_gets_the_surrogate_of_the_whole(lang, text, label, wanted):
+    known = [("Zubiaurre, Tyler", "PATIENT")]
+
+    def made(text, label):
+        key = ProjectKey(bytes(range(32))).patient("known")
+        return replace_persons([Mention(text, label)], key, lang, lambda value: False, known=known)[0]
+
+    given, surname = made("Tyler Zubiaurre", "PATIENT").split()
+    parts = {"initial": f"{given[0]}.", "surname": surname, "given": given}
+    words = made(text, label).split()
+    assert len(words) == len(wanted.split())
+    assert all(word == parts.get(part, word) for word, part in zip(words, wanted.split(), strict=True))

@@ -11,17 +11,25 @@ identifier in that facet.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
+from ..dictionaries.conditions import is_inside_sentence
+from ..dictionaries.damaged import (
+    FUZZY,
+    CompactTerm,
+    CompactText,
+    DamagedNote,
+    FuzzyNames,
+    compact_terms,
+    fuzzy_names,
+)
 from ..dictionaries.matcher import Match
-from ..dictionaries.normalise import Normalised, classify, code_points, normal_form, normalise
-from ..dictionaries.patients import FUZZY, CandidateWords, FuzzyNames, PatientTerms, fuzzy_names
+from ..dictionaries.normalise import Normalised, normalise
+from ..dictionaries.patients import PatientTerms
 from ..dictionaries.store import LocalStore
 from ..dictionaries.terms import LocalEntry, Tag
 
@@ -128,7 +136,6 @@ def _places(facet: Facet, search: SearchResult) -> set[tuple[int, int]]:
 
 
 _SHORTEST_DOUBTFUL = 3  # letters; initials would match everywhere
-_STARTS = frozenset(".!?\n\r-–—*•>")  # characters before the first word of a sentence, line or list item
 
 
 class AmbiguousNames:
@@ -151,87 +158,11 @@ class AmbiguousNames:
         folded (Normalised): the same note, normalised.
         RETURNS (list[Match]): the matches, with or without the context of a name.
         """
-        return [match for match in self._terms.find(text, folded) if _is_marked(text, match.start)]
-
-
-def _is_marked(text: str, start: int) -> bool:
-    """Test whether a word is capitalized although it does not start a sentence, line or list item."""
-    if not text[start].isupper():
-        return False
-    while start and text[start - 1] in " \t\xa0":
-        start -= 1
-    return start > 0 and text[start - 1] not in _STARTS
-
-
-_SHORTEST_SPLIT = 6  # letters and digits; shorter sequences occur by chance
-_GAP = 8  # maximal number of characters of the note between two letters
-
-
-class CompactTerm(NamedTuple):
-    """A term reduced to its letters and digits, to find it where it is broken up.
-
-    letters (str): letters and digits of the term, normalised.
-    tags (Sequence[tuple[str, str]]): (label, rule) of each dictionary entry with this term.
-    """
-
-    letters: str
-    tags: Sequence[tuple[str, str]]
-
-    def __repr__(self) -> str:
-        """Show the labels and rules without the term."""
-        return f"CompactTerm(letters=…, tags={self.tags!r})"
-
-
-def compact_terms(entries: Iterable[LocalEntry]) -> list[CompactTerm]:
-    """Reduce terms to letters and digits, leaving out terms with a condition or fewer than 6 letters and digits."""
-    terms: dict[str, dict[tuple[str, str], None]] = {}
-    for entry in entries:
-        letters = "" if entry.condition else "".join(filter(str.isalnum, normal_form(entry.term)))
-        if len(letters) >= _SHORTEST_SPLIT:
-            terms.setdefault(letters, {})[entry.label, entry.rule] = None
-    return [CompactTerm(letters, list(tags)) for letters, tags in terms.items()]
-
-
-class CompactText:
-    """A text reduced to its letters and digits, to find terms that are broken up. A match must start and end at word
-    edges, and must not contain a gap wider than a line break with indentation.
-
-    folded (Normalised): the normalised text.
-    """
-
-    def __init__(self, folded: Normalised) -> None:
-        self._folded = folded
-        codes = code_points(folded.text)
-        self._places = np.flatnonzero(classify(codes))
-        self._text = codes.take(self._places).tobytes().decode("utf-32-le", "surrogatepass")
-        # Indices of letters that are followed by a wide gap.
-        self._wide = np.flatnonzero(np.diff(folded.origin.take(self._places)) > _GAP + 1)
-
-    def find(self, terms: Iterable[CompactTerm]) -> list[Match]:
-        """Find terms by comparing letters and digits only.
-
-        terms (Iterable[CompactTerm]): terms of one patient.
-        RETURNS (list[Match]): the matches, including terms that are not broken up.
-        """
-        stretches = [(start, len(term.letters), term) for term in terms for start in self._starts(term.letters)]
-        if not stretches:
-            return []
-        starts, lengths = np.array([stretch[:2] for stretch in stretches]).T
-        ends = starts + lengths
-        first, last = self._places.take(starts), self._places.take(ends - 1) + 1
-        # A match starts and ends at word edges and contains no wide gap.
-        held = self._folded.edges.take(first) & self._folded.edges.take(last)
-        held &= np.searchsorted(self._wide, starts) == np.searchsorted(self._wide, ends - 1)
-        kept = np.flatnonzero(held)
-        spans = zip(kept.tolist(), *self._folded.original(first.take(kept), last.take(kept)), strict=True)
-        return [Match(start, end, label, rule) for i, start, end in spans for label, rule in stretches[i][2].tags]
-
-    def _starts(self, letters: str) -> Iterator[int]:
-        """Yield all positions of a string among the letters and digits, overlapping ones included."""
-        start = self._text.find(letters)
-        while start >= 0:
-            yield start
-            start = self._text.find(letters, start + 1)
+        return [
+            match
+            for match in self._terms.find(text, folded)
+            if text[match.start].isupper() and is_inside_sentence(text, match.start)
+        ]
 
 
 _KEPT = 2_000  # patients whose terms are cached, about 100 KB each
@@ -287,7 +218,7 @@ class _Text(NamedTuple):
     text: str
     folded: Normalised
     tight: CompactText
-    words: CandidateWords
+    words: DamagedNote
 
 
 class Searcher:
@@ -317,7 +248,7 @@ class Searcher:
         RETURNS (NoteHits): hits and counts.
         """
         folded = normalise(note.text)
-        text = _Text(note.text, folded, CompactText(folded), CandidateWords(folded))
+        text = _Text(note.text, folded, CompactText(folded), DamagedNote(note.text, folded, strict=False))
         own, *others = (self._find(text, self._patient(patient)) for patient in (note.patient, *note.others))
         return NoteHits(note.row, tuple(own.hits), count_note(note.groups, own, others))
 
@@ -335,7 +266,7 @@ class Searcher:
         hits = [Hit(*match, "exact") for match in patient.terms.find(text.text, text.folded)]
         hits += _drop_covered((Hit(*match, "split") for match in text.tight.find(patient.tight)), hits)
         if self._fuzzy:
-            near = (Hit(*m[:3], m.rule.removesuffix(FUZZY), "fuzzy") for m in text.words.find(patient.names))
+            near = (Hit(*m[:3], m.rule.removesuffix(FUZZY), "fuzzy") for m in text.words.find_names(patient.names))
             hits += _drop_covered(near, hits)
         doubtful = (Hit(*match, "doubtful") for match in patient.doubtful.find(text.text, text.folded))
         hits += _drop_covered(doubtful, hits)

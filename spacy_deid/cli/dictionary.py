@@ -62,8 +62,11 @@ def build_dictionary(
         bool, typer.Option("--replace", help="With --update: first remove the terms of the patients in these tables.")
     ] = False,
     fuzzy: Annotated[
-        bool, typer.Option("--fuzzy", help="Match long names of a note's own patient in spite of a typing error.")
-    ] = False,
+        bool,
+        typer.Option(
+            help="Also match misspelt and scanned names, nicknames and numbers in other groups of a patient."
+        ),
+    ] = True,
     n_process: Processes = _PROCESSES,
     report: Annotated[
         Path | None, typer.Option(help="JSON file for counts by column and reason. Default: OUTPUT-report.json.")

@@ -7,7 +7,9 @@ A term can have the condition "name", which means that it is both an ordinary wo
 - alone on the last line of a note, as a signature;
 - next to another part of a name: "Ndu Will", "Will, Ndu". For a patient's own terms, any other part of a name is
     accepted. For terms of the institution, the other part must be a term without a condition, or one that these rules
-    accept.
+    accept;
+- for a patient's own terms, capitalised inside a sentence and between words in lower case: "seen with Will today", or
+    with an initial: "Will N".
 
 After a cue that is not a title, and as a signature, the term must be capitalised. Next to another part of a name, it
 must be capitalised if that part is.
@@ -29,9 +31,8 @@ from numpy.typing import NDArray
 from ..lang import all_languages
 from .matcher import Integers, Match, find_outer
 from .normalise import Normalised
-from .terms import Tag
+from .terms import PERSONS, Tag
 
-_PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 _REACH = 60  # characters before a match to search for a cue
 _GAPS = ("", " ", ", ", "-", ",", ". ", ".", "\u00a0", "\u2010")
 _WIDEST = max(map(len, _GAPS))
@@ -40,6 +41,10 @@ _WORD = r"(?:[^\W\d_a-zà-öø-ÿ][\w'’-]*\.?\s+)"  # a capitalised word or an
 _ONE_SMALL_WORD = re.compile(r"[^\W\d_A-ZÀ-ÖØ-Þ]+")
 _END = re.compile(r"[ \t\r\n.]*\Z")
 _INITIALS = 3
+_WITH_INITIAL = re.compile(r"[^\W\d_a-zà-öø-ÿ][^\W\d_A-ZÀ-ÖØ-Þ]+,? [^\W\d_a-zà-öø-ÿ]\.?")
+_WORD_BEFORE = re.compile(r"([^\W_]+)[ \t\xa0,(]+$")
+_WORD_AFTER = re.compile(r"[ \t\xa0]+([^\W_]+)")
+_STARTS = frozenset(".!?\n\r-–—*•>")  # characters before the first word of a sentence, line or list item
 _CAPITALS = 0.05  # minimal share of capitalised words in a note that uses capitals
 
 
@@ -73,7 +78,7 @@ class TagFlags(NamedTuple):
         RETURNS (TagFlags): the properties, in arrays of shape (k,).
         """
         conditional = [any(tag.condition for tag in several) for several in tags]
-        persons = [all(tag.label in _PERSONS for tag in several) for several in tags]
+        persons = [all(tag.label in PERSONS for tag in several) for several in tags]
         return cls(np.array(conditional, dtype=bool), np.array(persons, dtype=bool))
 
     def take(self, places: NDArray[np.integer[Any]]) -> "TagFlags":
@@ -151,7 +156,7 @@ def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: b
     held = {i for i in left if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
     beside = _Neighbours(text, spans)
     if own:
-        return held | {i for i in left if beside.of(i)}
+        return held | {i for i in left - held if beside.of(i) or _is_capitalised(text, spans[i])}
     sure = held | {i for i, span in spans.items() if any(not tag.condition for tag in span.tags)}
     while new := {i for i in left - held if sure.intersection(beside.of(i))}:
         held |= new
@@ -180,6 +185,31 @@ def _is_signature(text: str, span: _Span) -> bool:
     return len(line) < span.start and not line.strip(" \t-–—/.")
 
 
+def is_inside_sentence(text: str, start: int) -> bool:
+    """Check whether a word is not the first one of a sentence, line or list item.
+
+    text (str): the note.
+    start (int): offset of the word.
+    RETURNS (bool): whether another word of the same sentence precedes it.
+    """
+    while start and text[start - 1] in " \t\xa0":
+        start -= 1
+    return start > 0 and text[start - 1] not in _STARTS
+
+
+def _is_capitalised(text: str, span: _Span) -> bool:
+    """Return whether a span is written as a name: capitalised inside a sentence, between words that are not, or
+    capitalised with an initial."""
+    written = text[span.start : span.end]
+    if _WITH_INITIAL.fullmatch(written):
+        return True
+    if len(written) < _INITIALS or not written.istitle() or not is_inside_sentence(text, span.start):
+        return False
+    before = _WORD_BEFORE.search(text[max(0, span.start - _REACH) : span.start])
+    after = _WORD_AFTER.match(text, span.end)
+    return bool(before and not before[1][0].isupper()) and not (after and after[1][0].isupper())
+
+
 class _Neighbours:
     """Looks up which spans of persons' names are next to a given span."""
 
@@ -189,7 +219,7 @@ class _Neighbours:
         self._starting: dict[int, list[int]] = {}
         self._ending: dict[int, list[int]] = {}
         for i, span in spans.items():
-            if any(tag.label in _PERSONS for tag in span.tags):
+            if any(tag.label in PERSONS for tag in span.tags):
                 self._starting.setdefault(span.start, []).append(i)
                 self._ending.setdefault(span.end, []).append(i)
 

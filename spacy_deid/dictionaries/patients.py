@@ -6,31 +6,27 @@ and preceded by its length and its number of terms. A patient may have several r
 hashes of the ids and a third one the offset of the row of each hash. To search a note, the rows of its patient are
 read and an Aho-Corasick automaton is built from their terms, which is faster than searching the text for each term.
 
-Names are also found with a spelling error: one letter replaced, missing, added or swapped with the next; up to two
-errors in a long name. The distance is optimal string alignment (Damerau 1964; rapidfuzz). Short words must match
-exactly, because changing one letter of a short name usually gives another name. Numbers must match exactly too.
+Names and numbers that are broken up, scanned or misspelt are found by `damaged`, names with initials by `complete`.
 """
 
 import hashlib
-import re
 import shutil
 import struct
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import ahocorasick
 import numpy as np
-from numpy.typing import NDArray
-from rapidfuzz.distance import OSA
-from rapidfuzz.process import cdist
 
 from ..patient_ids import normal_id
+from .complete import complete_names, find_initials
 from .conditions import TagFlags, resolve_matches
+from .damaged import DamagedTerms
 from .institution import map_file
 from .matcher import Match
 from .normalise import Normalised, normalise
@@ -242,6 +238,31 @@ class PatientTerms:
         """The terms as dictionary entries, in normal form and without repetitions."""
         return [LocalEntry(term, *tag) for term, tag in dict.fromkeys(self._terms)]
 
+    @cached_property
+    def weak(self) -> "PatientTerms":
+        """The single words among the terms with a condition: names that are also words. Here they have none."""
+        words = (entry for entry in self.entries if entry.condition and len(entry.term) > 2 and entry.term.isalpha())
+        return PatientTerms((entry.term, Tag(entry.label, entry.rule, "")) for entry in words)
+
+    @cached_property
+    def damaged(self) -> DamagedTerms:
+        """The names and numbers that are also searched for in a damaged form."""
+        return DamagedTerms(self.entries)
+
+    @cached_property
+    def _initials(self) -> frozenset[str]:
+        """The first letters of the names."""
+        return find_initials(self.entries)
+
+    def complete(self, text: str, matches: Iterable[Match]) -> list[Match]:
+        """Extend matches of names over initials of the patient, particles between two names, and genitives.
+
+        text (str): the note.
+        matches (Iterable[Match]): matches of this patient.
+        RETURNS (list[Match]): the matches in text order.
+        """
+        return complete_names(text, matches, self._initials)
+
     def __repr__(self) -> str:
         """Return a description with the number of terms, without the terms."""
         return f"PatientTerms({len(self)} terms)"
@@ -352,118 +373,3 @@ def _drop_needless(tags: Iterable[Tag]) -> tuple[Tag, ...]:
     """Drop repeated tags, and tags with a condition if the same label and rule also occur without it."""
     kept = dict.fromkeys(tags)
     return tuple(tag for tag in kept if not (tag.condition and tag._replace(condition="") in kept))
-
-
-FUZZY = "~"
-"""Suffix that is added to the rule of a match with a spelling error: "patients.surname~"."""
-
-_LABELS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "CITY", "STREET"})
-_SHORTEST = 6  # minimal length of a name with one error
-_LONG = 10  # minimal length of a name with two errors
-_MOST = 2
-_TEXT_WORD = re.compile(r"[^\W\d_][^\W_]*")
-_NAME_WORD = re.compile(r"[^\W\d_]+")
-
-
-class FuzzyNames(NamedTuple):
-    """The words of one patient's names that are also searched for with spelling errors.
-
-    words (Sequence[str]): the n words, in normal form.
-    lengths (NDArray): the number of characters of each word. Shape (n,).
-    tags (Sequence): for each word, the pairs of label and rule of the entries that contain it.
-    """
-
-    words: Sequence[str]
-    lengths: NDArray[np.int64]
-    tags: Sequence[tuple[tuple[str, str], ...]]
-
-    def __repr__(self) -> str:
-        """Return a description with the number of words, without the words."""
-        return f"FuzzyNames({len(self.words)} words)"
-
-
-class CandidateWords:
-    """Finds misspelt names among the words of a text. The words are collected once and can then be compared with the
-    names of several patients.
-
-    folded (Normalised): the normalised text.
-    known (Callable): returns whether a normalised word is a word of the language, which is not taken for a misspelt
-        name; None to consider all words.
-    """
-
-    def __init__(self, folded: Normalised, known: Callable[[str], bool] | None = None) -> None:
-        self._folded = folded
-        self._places: dict[str, list[tuple[int, int]]] = {}
-        for word in _TEXT_WORD.finditer(folded.text):
-            if len(word[0]) >= _SHORTEST - 1:
-                self._places.setdefault(word[0], []).append(word.span())
-        self._words = [word for word in self._places if not (known and known(word))]
-
-    def find(self, names: FuzzyNames) -> list[Match]:
-        """Find the words of the text that are names with a spelling error.
-
-        names (FuzzyNames): the names of one patient, from `fuzzy_names`.
-        RETURNS (list[Match]): the matches in text order. Their rules end with `FUZZY`.
-        """
-        if not self._words or not names.words:
-            return []
-        found: list[tuple[int, int, tuple[tuple[str, str], ...]]] = []
-        for i, j in _alike(self._words, names):
-            found += ((start, end, names.tags[j]) for start, end in self._places[self._words[i]])
-        if not found:
-            return []
-        found.sort()
-        starts, ends = (np.array(column) for column in list(zip(*found, strict=True))[:2])
-        first, last = self._folded.original(starts, ends)
-        return [
-            Match(start, end, label, rule + FUZZY)
-            for start, end, (_, _, tags) in zip(first, last, found, strict=True)
-            for label, rule in tags
-        ]
-
-
-def fuzzy_find(
-    text: str,
-    entries: Iterable[LocalEntry],
-    folded: Normalised | None = None,
-    known: Callable[[str], bool] | None = None,
-) -> list[Match]:
-    """Find the misspelt names of one patient in a text. Correctly spelled names are not returned.
-
-    text (str): the original text.
-    entries (Iterable[LocalEntry]): the entries of the patient; those with a condition are ignored.
-    folded (Normalised): the same text, normalised; None to compute it.
-    known (Callable): see `CandidateWords`.
-    RETURNS (list[Match]): see `CandidateWords.find`.
-    """
-    return CandidateWords(folded or normalise(text), known).find(fuzzy_names(tuple(entries)))
-
-
-@lru_cache(64)
-def fuzzy_names(entries: tuple[LocalEntry, ...]) -> FuzzyNames:
-    """Collect the words of a patient's names that are long enough to be searched for with spelling errors.
-
-    entries (tuple[LocalEntry, ...]): the entries of the patient; those with a condition are left out.
-    RETURNS (FuzzyNames): the distinct words with their labels and rules.
-    """
-    tags: dict[str, dict[tuple[str, str], None]] = {}
-    # A combined name ("olalla villaseca") has the rule of one part; the entry of each single part has its own rule.
-    for entry in sorted(entries, key=lambda entry: entry.term.count(" ")):
-        if entry.label not in _LABELS or entry.condition:
-            continue
-        found = [word for word in _NAME_WORD.findall(entry.term) if len(word) >= _SHORTEST]
-        for word in found if " " not in entry.term else [word for word in found if word not in tags]:
-            tags.setdefault(word, {})[entry.label, entry.rule] = None
-    return FuzzyNames(list(tags), np.array([len(word) for word in tags]), [tuple(tag) for tag in tags.values()])
-
-
-def _alike(words: Sequence[str], names: FuzzyNames) -> Iterable[tuple[int, int]]:
-    """Pair each word that is similar but not equal to a name with the most similar name."""
-    distances = cdist(words, names.words, scorer=OSA.distance, score_cutoff=_MOST, dtype=np.uint8)
-    allowed = np.where(names.lengths >= _LONG, _MOST, 1)
-    first, initial = (np.array([word[0] for word in column]) for column in (words, names.words))
-    initials = first[:, None] == initial
-    near = (distances <= allowed) & (initials | (distances <= 1)) & ~(distances == 0).any(axis=1)[:, None]
-    nearest = np.where(near, distances, _MOST + 1).argmin(axis=1)
-    rows = np.flatnonzero(near.any(axis=1))
-    return zip(rows.tolist(), nearest.take(rows).tolist(), strict=True)

@@ -30,11 +30,13 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigError, Errors
 from ..patient_ids import normal_id
+from .complete import extend_genitives
+from .damaged import DamagedNote, Edges, rejoin_lines
 from .institution import Institution, InstitutionWriter
 from .matcher import Match
-from .normalise import Normalised, normal_form
-from .patients import PatientIndex, PatientPart, PatientTerms, PatientWriter, fuzzy_find, pack
-from .terms import OWN_PREFIX, LocalEntry, Tag, Tags, prepare_entries
+from .normalise import Normalised, normal_form, normalise
+from .patients import PatientIndex, PatientPart, PatientTerms, PatientWriter, pack
+from .terms import OWN_PREFIX, PERSONS, LocalEntry, Tag, Tags, prepare_entries
 
 VERSION = 2
 MANIFEST = "manifest.json"
@@ -213,8 +215,8 @@ class LocalStore:
 
     @property
     def fuzzy(self) -> bool:
-        """Whether misspelt names of a patient count as matches, as set when the store was built."""
-        return bool(self.manifest.get("fuzzy", False))
+        """Whether damaged names and numbers of a patient count as matches, as set when the store was built."""
+        return bool(self.manifest.get("fuzzy", True))
 
     @property
     def labels(self) -> set[str]:
@@ -391,7 +393,12 @@ def select_patient_terms(store: LocalStore, value: Any) -> PatientChoice:
 
 
 def search_note(
-    store: LocalStore, own: PatientTerms | None, text: str, folded: Normalised, is_word: Callable[[str], bool] | None
+    store: LocalStore,
+    own: PatientTerms | None,
+    text: str,
+    folded: Normalised,
+    is_word: Callable[[str], bool] | None,
+    lang: str = "",
 ) -> list[Match]:
     """Search a note for terms of the institution and of its own patient.
 
@@ -400,17 +407,37 @@ def search_note(
     text (str): the text of the note.
     folded (Normalised): the same text, normalised.
     is_word (Callable | None): returns whether a normalised word is a word of the language, which is not taken for a
-        misspelt name; None to ignore misspelt names.
+        misspelt name; None to find only what is written as in the dictionary, or broken at the end of a line.
+    lang (str): ISO 639-1 code of the note, for nicknames; "" for none.
     RETURNS (list[Match]): the matches of the institution, then those of the patient. The rules of the patient's own
         terms start with `OWN_PREFIX`.
     """
+    joined = rejoin_lines(text)
     matches = store.institution.find(text, folded)
+    if joined:
+        matches += joined.restore(store.institution.find(joined.text))
+    matches = extend_genitives(text, matches)
     if own is None:
         return matches
+    mine = _search_own(own, text, folded, is_word, lang)
+    if joined:
+        mine += joined.restore(_search_own(own, joined.text, normalise(joined.text), is_word, lang))
+    return matches + [match._replace(rule=OWN_PREFIX + match.rule) for match in own.complete(text, mine)]
+
+
+def _search_own(
+    own: PatientTerms, text: str, folded: Normalised, is_word: Callable[[str], bool] | None, lang: str
+) -> list[Match]:
+    """Search a text for the terms of a patient, and for damaged ones where no term was found."""
     mine = own.find(text, folded)
-    if is_word:
-        mine += fuzzy_find(text, own.entries, folded, is_word)
-    return matches + [match._replace(rule=OWN_PREFIX + match.rule) for match in mine]
+    if is_word is None:
+        return mine
+    covered = {match[:2] for match in mine}
+    weak = [m for m in own.weak.find(text, folded) if m[:2] not in covered and text[m.start].isupper()]
+    note = DamagedNote(text, folded, is_word, lang=lang)
+    found = [match for match in note.find(own.damaged, mine, weak) if match[:2] not in covered]
+    edges = Edges(match for match in found if match.label in PERSONS)
+    return mine + found + [match for match in weak if edges.touch(text, match.start, match.end)]
 
 
 _PEOPLE = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})

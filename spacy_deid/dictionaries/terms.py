@@ -208,6 +208,9 @@ def _broken(source: str | Path, row: int, reason: str) -> ConfigError:
     return ConfigError(Errors.D152.format(path=source, row=row, reason=reason))
 
 
+PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+"""Labels of names of persons."""
+
 CONDITIONS = ("", "name")
 LONG = f"longer than {MAX_LENGTH} characters"
 GENERAL = "would match nearly everywhere"

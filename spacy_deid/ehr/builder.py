@@ -88,7 +88,7 @@ class Settings:
     limit (float): occurrences per million words above which a phrase is ambiguous.
     update (bool): whether to start from the existing dictionaries.
     replace (bool): in an update, whether to drop the old entries of the patients that the tables contain.
-    fuzzy (bool): whether misspelt names of the patient count as matches; stored in the dictionary.
+    fuzzy (bool): whether damaged names and numbers of the patient count as matches; stored in the dictionary.
     processes (int): number of worker processes; a small number of patients is always built in this process.
     """
 
@@ -96,7 +96,7 @@ class Settings:
     limit: float = LIMIT
     update: bool = False
     replace: bool = False
-    fuzzy: bool = False
+    fuzzy: bool = True
     processes: int = 1
 
 

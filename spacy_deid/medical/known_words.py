@@ -74,3 +74,30 @@ def known_words(lang: str) -> Callable[[str], bool]:
         return lang in background_languages() and load_background(lang).per_million(form) > limit
 
     return lru_cache(_KEPT)(is_known)
+
+
+_SEEN = 0.15  # occurrences per million words of open text, from which on a form is no misspelt name
+
+
+@cache
+def ordinary_words(lang: str) -> Callable[[str], bool]:
+    """Return a function that tests whether a word is one of the language or of medicine, and thus no misspelt name.
+
+    lang (str): language code.
+    RETURNS (Callable[[str], bool]): normal form of a word → whether it occurs in open text, even if rarely, in the
+        medical lists or in the field names of record systems. Listed names are none: a misspelt name often is another
+        name. Without counts for the language, only the lists decide.
+    """
+
+    def is_ordinary(form: str) -> bool:
+        from ..background.counts import background_languages, load_background
+        from ..dictionaries.terms import function_words, name_words
+
+        if form in function_words() or form in field_words(lang):
+            return True
+        limit = _COMMON if form in name_words() else _SEEN
+        if lang in background_languages() and load_background(lang).per_million(form) > limit:
+            return True
+        return form in medical_words(lang)
+
+    return lru_cache(_KEPT)(is_ordinary)

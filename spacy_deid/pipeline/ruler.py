@@ -178,11 +178,12 @@ class Ruler(Pipe):
         folded = normalise(text)
         public, local = self.public.find(text, folded), self.confidential.find(text, folded)
         if self.store:
-            from ..background.counts import common_words
             from ..dictionaries.store import search_note
+            from ..medical.known_words import ordinary_words
 
             fuzzy = self.store.fuzzy if self.fuzzy is None else self.fuzzy
-            local += search_note(self.store, own, text, folded, common_words(doc.lang_) if fuzzy else None)
+            is_word = ordinary_words(doc.lang_) if fuzzy else None
+            local += search_note(self.store, own, text, folded, is_word, doc.lang_)
         certain = set(local)
         return [
             Evidence(m.start, m.end, m.label, self.name, 1.0, m.rule, m in certain and _is_exact(m, text))
@@ -322,7 +323,7 @@ def _is_exact(match: Match, text: str) -> bool:
     All exact matches of the patient's own terms do. For lists and terms of the institution, a single word does not,
     because among so many names it may also be a town or a common word. Misspelled names never do.
     """
-    from ..dictionaries.patients import FUZZY
+    from ..dictionaries.damaged import FUZZY
 
     if match.rule.endswith(FUZZY):
         return False

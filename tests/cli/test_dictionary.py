@@ -34,7 +34,7 @@ def test_build_and_show(cli, mapping, tmp_path):
     assert "19 values used, 1 empty, 0 skipped" in built.output
     report = tmp_path / "local-report.json"
     assert stat.S_IMODE(report.stat().st_mode) == 0o600
-    assert json.loads(report.read_text())["fuzzy"] is False
+    assert json.loads(report.read_text())["fuzzy"] is True
     shown = cli("dictionary", "show", tmp_path / "local")
     assert shown.exit_code == 0
     assert "patients.surname: surname (PATIENT), 4 value(s), 0 skipped" in clean(shown)
@@ -43,13 +43,13 @@ def test_build_and_show(cli, mapping, tmp_path):
 
 def test_settings_reach_the_report(cli, mapping, tmp_path):
     count_phrases(["nada de nada"]).to_file(tmp_path / "counts.bin")
-    options = ["--fuzzy", "--limit", 9, "--background", tmp_path / "counts.bin", "--n-process", 1]
+    options = ["--no-fuzzy", "--limit", 9, "--background", tmp_path / "counts.bin", "--n-process", 1]
     built = cli(
         "dictionary", "build", mapping, "--output", tmp_path / "local", *options, "--report", tmp_path / "r.json"
     )
     assert built.exit_code == 0, built.output
     report = json.loads((tmp_path / "r.json").read_text())
-    assert (report["fuzzy"], report["limit_per_million"], report["background_words"]) == (True, 9.0, {"es": 3})
+    assert (report["fuzzy"], report["limit_per_million"], report["background_words"]) == (False, 9.0, {"es": 3})
 
 
 def test_update_and_replace(cli, mapping, tmp_path):

@@ -1,0 +1,472 @@
+"""Find the names and numbers of a patient that are damaged in a note: broken up, badly scanned, or misspelt.
+
+- *Broken at a line end*: "Villa-\\nseca". `rejoin_lines` removes such hyphens, so that the joined text can be searched
+    for all terms a second time.
+- *Broken up*: "V i l l a s e c a", "9045 6254", "90.456.254". `CompactText` compares letters and digits only.
+- *Scanned*: "Vi11aseca", "Vi!la5eca", "9O45". Characters that a scanner confuses are compared as one character.
+- *Misspelt*: one letter replaced, missing, added or swapped with the next, up to two errors in a long name. The
+    distance is optimal string alignment (Damerau 1964; rapidfuzz). Numbers must match exactly, because one digit of
+    difference is another number.
+
+Many words differ from some name in one letter. Therefore a word counts as a misspelt name only if it is no word of the
+language, is nowhere in the note in lower case, and is capitalised, contains a digit ("Vi1laseca"), or is next to
+another part of the patient's name. Names of four letters need a capital inside a sentence.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
+
+from .conditions import is_inside_sentence
+from .matcher import Match
+from .nicknames import is_nickname
+from .normalise import Normalised, classify, code_points, normal_form
+from .terms import PERSONS, LocalEntry, name_words
+
+FUZZY = "~"
+"""Suffix of the rule of a match whose spelling differs from the term: "patients.surname~"."""
+
+_BREAK = re.compile(r"(?<=[^\W_])[-\u00ad\u2010\u2011\u00ac][ \t\r]*\n[ \t>|]*(?=[^\W_])")
+
+
+class Rejoined(NamedTuple):
+    """A text without the hyphens at the ends of its lines.
+
+    text (str): the text with n characters.
+    origin (NDArray): the offset of each character in the original text. Shape (n,).
+    breaks (NDArray): the offsets in the joined text where a hyphen was removed. Shape (k,).
+    """
+
+    text: str
+    origin: NDArray[np.int64]
+    breaks: NDArray[np.int64]
+
+    def restore(self, matches: Iterable[Match]) -> list[Match]:
+        """Map the matches that were broken to the original text, and mark their rules with `FUZZY`.
+
+        matches (Iterable[Match]): matches in the joined text.
+        RETURNS (list[Match]): the matches that contain a removed hyphen; the others are in the original as well.
+        """
+        found = []
+        for match in matches:
+            at = int(np.searchsorted(self.breaks, match.start, side="right"))
+            if at < len(self.breaks) and self.breaks[at] < match.end:
+                start, end = int(self.origin[match.start]), int(self.origin[match.end - 1]) + 1
+                found.append(Match(start, end, match.label, match.rule.removesuffix(FUZZY) + FUZZY))
+        return found
+
+
+def rejoin_lines(text: str) -> Rejoined | None:
+    """Remove the hyphens that break words at the ends of lines, and the line breaks after them.
+
+    text (str): a note.
+    RETURNS (Rejoined | None): the joined text; None if no word is broken.
+    """
+    spans = [found.span() for found in _BREAK.finditer(text)]
+    if not spans:
+        return None
+    kept = np.ones(len(text), dtype=bool)
+    for start, end in spans:
+        kept[start:end] = False
+    origin = np.flatnonzero(kept)
+    starts = np.array([start for start, _ in spans])
+    return Rejoined("".join(text[i] for i in origin.tolist()), origin, np.searchsorted(origin, starts))
+
+
+_SHORTEST_SPLIT = 6  # letters and digits; shorter sequences occur by chance
+_SHORTEST_NUMBER = 5
+_SHORTEST_DATE = 8
+_GAP = 8  # maximal number of characters of the note between two letters
+_NUMBER_GAP = 3  # the same for numbers
+_FEWEST_DIGITS = 2  # digits that are left of a scanned number
+_DIGITS = str.maketrans("oilszbgq", "01152899")  # letters that a scanner confuses with digits
+_NUMBERS = frozenset(
+    "PHONE FAX SSN NATIONAL_ID MRN ENCOUNTER_ID INSURANCE_ID HEALTH_PLAN ACCOUNT LICENSE EMPLOYEE_ID VEHICLE DEVICE "
+    "BIOMETRIC ID_OTHER".split()
+)
+
+
+class CompactTerm(NamedTuple):
+    """A term reduced to its letters and digits, to find it where it is broken up.
+
+    letters (str): letters and digits of the term, normalised.
+    tags (Sequence[tuple[str, str]]): (label, rule) of each dictionary entry with this term.
+    """
+
+    letters: str
+    tags: Sequence[tuple[str, str]]
+
+    def __repr__(self) -> str:
+        """Show the labels and rules without the term."""
+        return f"CompactTerm(letters=…, tags={self.tags!r})"
+
+
+def compact_terms(entries: Iterable[LocalEntry], kept: Callable[[str, str], bool] | None = None) -> list[CompactTerm]:
+    """Reduce terms to letters and digits.
+
+    entries (Iterable[LocalEntry]): entries of a patient; those with a condition are left out.
+    kept (Callable): takes a label and the letters and digits of a term, and returns whether to keep the term; None to
+        keep those with at least 6 letters and digits.
+    RETURNS (list[CompactTerm]): the distinct terms.
+    """
+    kept = kept or (lambda label, letters: len(letters) >= _SHORTEST_SPLIT)
+    terms: dict[str, dict[tuple[str, str], None]] = {}
+    for entry in entries:
+        letters = "" if entry.condition else "".join(filter(str.isalnum, normal_form(entry.term)))
+        if letters and kept(entry.label, letters):
+            terms.setdefault(letters, {})[entry.label, entry.rule] = None
+    return [CompactTerm(letters, list(tags)) for letters, tags in terms.items()]
+
+
+def _is_number(label: str, letters: str) -> bool:
+    """Return whether a term is a number that may be written in other groups."""
+    if label == "DATE":
+        return letters.isdigit() and len(letters) >= _SHORTEST_DATE
+    long = len(letters) >= _SHORTEST_NUMBER
+    return label in _NUMBERS and long and 2 * sum(char.isdigit() for char in letters) >= len(letters)
+
+
+class CompactText:
+    """A text reduced to its letters and digits, to find terms that are broken up. A match must start and end at word
+    edges, and must not contain a wide gap.
+
+    folded (Normalised): the normalised text.
+    gap (int): maximal number of characters between two letters; by default a line break with indentation.
+    scanned (bool): whether letters that a scanner confuses with digits count as digits.
+    """
+
+    def __init__(self, folded: Normalised, gap: int = _GAP, *, scanned: bool = False) -> None:
+        self._folded = folded
+        codes = code_points(folded.text)
+        self._places = np.flatnonzero(classify(codes))
+        self._text = codes.take(self._places).tobytes().decode("utf-32-le", "surrogatepass")
+        if scanned:
+            self._text = self._text.translate(_DIGITS)
+        # Indices of letters that are followed by a wide gap.
+        self._wide = np.flatnonzero(np.diff(folded.origin.take(self._places)) > gap + 1)
+
+    def find(self, terms: Iterable[CompactTerm]) -> list[Match]:
+        """Find terms by comparing letters and digits only.
+
+        terms (Iterable[CompactTerm]): terms of one patient.
+        RETURNS (list[Match]): the matches, including terms that are not broken up.
+        """
+        stretches = [(start, len(term.letters), term) for term in terms for start in self._starts(term.letters)]
+        if not stretches:
+            return []
+        starts, lengths = np.array([stretch[:2] for stretch in stretches]).T
+        ends = starts + lengths
+        first, last = self._places.take(starts), self._places.take(ends - 1) + 1
+        # A match starts and ends at word edges and contains no wide gap.
+        held = self._folded.edges.take(first) & self._folded.edges.take(last)
+        held &= np.searchsorted(self._wide, starts) == np.searchsorted(self._wide, ends - 1)
+        kept = np.flatnonzero(held)
+        spans = zip(kept.tolist(), *self._folded.original(first.take(kept), last.take(kept)), strict=True)
+        return [Match(start, end, label, rule) for i, start, end in spans for label, rule in stretches[i][2].tags]
+
+    def _starts(self, letters: str) -> Iterator[int]:
+        """Yield all positions of a string among the letters and digits, overlapping ones included."""
+        start = self._text.find(letters)
+        while start >= 0:
+            yield start
+            start = self._text.find(letters, start + 1)
+
+
+_LABELS = PERSONS | {"CITY", "STREET"}
+_SHORTEST = 6  # minimal length of a name with one error
+_LONG = 10  # minimal length of a name with two errors
+_SHORTEST_FIRST = 5  # minimal length of a name with one error that begins a sentence
+_SHORTEST_SURE = 4  # minimal length of a name with one error inside a sentence
+_SHORTEST_SPACED = 3
+_MOST = 2
+_CAPITALS = 0.05  # minimal share of capitalised words in a note that uses capitals
+_WORD = re.compile(r"[^\W_]+")
+_NAME_WORD = re.compile(r"[^\W\d_]+")
+_SCANNED = str.maketrans("0158269i", "olsbzbgl")
+_MISREAD = (("rn", "m"), ("vv", "w"))
+_GAPS = re.compile(r"[ ,.]{1,2}")
+
+
+def read_scan(word: str) -> str:
+    """Replace characters that a scanner confuses by one of them, so that scanned words can be compared.
+
+    word (str): a normal form.
+    RETURNS (str): the word with letters for digits: "b1asa" and "blasa" give the same.
+    """
+    word = word.translate(_SCANNED)
+    for old, new in _MISREAD:
+        word = word.replace(old, new)
+    return word
+
+
+class FuzzyNames(NamedTuple):
+    """The words of one patient's names that are also searched for in a damaged form.
+
+    words (Sequence[str]): the n words, in normal form.
+    scanned (dict[str, int]): the words as `read_scan` returns them → their indices.
+    lengths (NDArray): the number of characters of each word. Shape (n,).
+    tags (Sequence): for each word, the pairs of label and rule of the entries that contain it.
+    """
+
+    words: Sequence[str]
+    scanned: dict[str, int]
+    lengths: NDArray[np.int64]
+    tags: Sequence[tuple[tuple[str, str], ...]]
+
+    def __repr__(self) -> str:
+        """Return a description with the number of words, without the words."""
+        return f"FuzzyNames({len(self.words)} words)"
+
+
+def fuzzy_names(entries: Iterable[LocalEntry]) -> FuzzyNames:
+    """Collect the words of a patient's names that are long enough to be searched for in a damaged form.
+
+    entries (Iterable[LocalEntry]): the entries of the patient, with those that also are common words: their
+        misspellings are no words.
+    RETURNS (FuzzyNames): the distinct words with their labels and rules.
+    """
+    tags: dict[str, dict[tuple[str, str], None]] = {}
+    # A combined name ("olalla villaseca") has the rule of one part; the entry of each single part has its own rule.
+    for entry in sorted(entries, key=lambda entry: entry.term.count(" ")):
+        if entry.label not in _LABELS:
+            continue
+        found = [word for word in _NAME_WORD.findall(entry.term) if len(word) >= _SHORTEST_SURE]
+        for word in found if " " not in entry.term else [word for word in found if word not in tags]:
+            tags.setdefault(word, {})[entry.label, entry.rule] = None
+    lengths = np.array([len(word) for word in tags], dtype=np.int64)
+    scanned = {read_scan(word): i for i, word in enumerate(tags)}
+    return FuzzyNames(list(tags), scanned, lengths, [tuple(tag) for tag in tags.values()])
+
+
+class DamagedTerms:
+    """The names and numbers of one patient that are also searched for in a damaged form.
+
+    entries (Iterable[LocalEntry]): the entries of the patient.
+    names (FuzzyNames): the words of the names.
+    """
+
+    def __init__(self, entries: Iterable[LocalEntry]) -> None:
+        entries = list(entries)
+        self.names = fuzzy_names(entries)
+        self.numbers = compact_terms(entries, _is_number)
+        names = (e._replace(condition="") for e in entries if e.label in PERSONS and e.term.isalpha())
+        self.spaced = compact_terms(names, lambda label, letters: len(letters) >= _SHORTEST_SPACED)
+        kept = [term for term in self.numbers if len(term.letters) >= _SHORTEST_SPLIT]
+        self.scanned = [CompactTerm(term.letters.translate(_DIGITS), term.tags) for term in kept]
+
+    def __repr__(self) -> str:
+        """Return a description with the number of names, without the names."""
+        return f"DamagedTerms({len(self.names.words)} words)"
+
+
+class _Word(NamedTuple):
+    """A place of a word in a note: offsets in the normalised text, and whether a name is probable there.
+
+    sure (bool): whether it is next to a part of the patient's name.
+    inside (bool): whether it is capitalised inside a sentence, or next to a word that is also a name of the patient.
+    """
+
+    start: int
+    end: int
+    sure: bool
+    inside: bool
+
+
+class DamagedNote:
+    """A note, prepared to be searched for damaged names and numbers of one or more patients.
+
+    text (str): the note.
+    folded (Normalised): the same text, normalised.
+    is_word (Callable): returns whether a normalised word is a word of the language, which is no misspelt name; None to
+        consider all words.
+    lang (str): ISO 639-1 code of the language whose nicknames are searched for; "" for none.
+    strict (bool): whether words in lower case count only next to another part of the name, and names of four and five
+        letters only inside a sentence.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        folded: Normalised,
+        is_word: Callable[[str], bool] | None = None,
+        *,
+        lang: str = "",
+        strict: bool = True,
+    ) -> None:
+        self._text, self._folded = text, folded
+        self._is_word = is_word or (lambda word: False)
+        self._lang = lang
+        self._strict = strict and folded.capitalised_share() > _CAPITALS
+        self._first = folded.origin
+        self._found = [word.span() for word in _WORD.finditer(folded.text) if word[0][:1] and not word[0].isdigit()]
+
+    def find(self, terms: DamagedTerms, exact: Iterable[Match] = (), weak: Iterable[Match] = ()) -> list[Match]:
+        """Find damaged names and numbers.
+
+        terms (DamagedTerms): the terms of a patient.
+        exact (Iterable[Match]): the exact matches of the same patient; words next to a name among them are more
+            probably names.
+        weak (Iterable[Match]): words that are also names of the patient.
+        RETURNS (list[Match]): the matches. The rules end with `FUZZY`, except of numbers in other groups.
+        """
+        return [*self.find_names(terms.names, exact, weak), *self._find_numbers(terms), *self._find_spaced(terms)]
+
+    def _find_numbers(self, terms: DamagedTerms) -> list[Match]:
+        """Find numbers in other groups, and numbers with letters that a scanner confuses with digits."""
+        if not terms.numbers:
+            return []
+        found = CompactText(self._folded, _NUMBER_GAP).find(terms.numbers)
+        scanned = CompactText(self._folded, _NUMBER_GAP, scanned=True).find(terms.scanned)
+        known = {match[:2] for match in found}
+        half = [m for m in scanned if sum(map(str.isdigit, self._text[m.start : m.end])) >= _FEWEST_DIGITS]
+        return found + [match._replace(rule=match.rule + FUZZY) for match in half if match[:2] not in known]
+
+    def _find_spaced(self, terms: DamagedTerms) -> list[Match]:
+        """Find names with a space or another character after each letter."""
+        if not terms.spaced:
+            return []
+        found = CompactText(self._folded, _NUMBER_GAP).find(terms.spaced)
+        spaced = [m for m in found if _is_spaced(self._text[m.start : m.end])]
+        return [match._replace(rule=match.rule + FUZZY) for match in spaced]
+
+    def find_names(self, names: FuzzyNames, exact: Iterable[Match] = (), weak: Iterable[Match] = ()) -> list[Match]:
+        """Find the words of the note that are names in a damaged form.
+
+        names (FuzzyNames): the names of one patient.
+        exact, weak (Iterable[Match]): as for `find`.
+        RETURNS (list[Match]): the matches in text order. Their rules end with `FUZZY`.
+        """
+        if not names.words:
+            return []
+        places: dict[str, list[_Word]] = {}
+        for place in self._candidates(names, [m for m in exact if m.label in PERSONS], weak):
+            places.setdefault(self._folded.text[place.start : place.end], []).append(place)
+        found = []
+        for word, i, length, distance in _pair(list(places), names):
+            for place in places[word]:
+                if self._is_name(word, place, length, distance):
+                    found += [(place.start, place.end, tag) for tag in names.tags[i]]
+        for word, several in places.items() if self._lang else ():
+            if (named := self._find_nickname(word, several, names)) is not None:
+                found += [(place.start, place.end, tag) for place in several for tag in names.tags[named]]
+        if not found:
+            return []
+        found = sorted(set(found))
+        starts, ends = (np.array(column) for column in list(zip(*found, strict=True))[:2])
+        first, last = self._folded.original(starts, ends)
+        return [
+            Match(start, end, label, rule + FUZZY)
+            for start, end, (_, _, (label, rule)) in zip(first, last, found, strict=True)
+        ]
+
+    def _find_nickname(self, word: str, places: Sequence[_Word], names: FuzzyNames) -> int | None:
+        """Return the index of the given name of which a word is a derived nickname; None if it is none. A word counts
+        only if it is capitalised inside a sentence or next to a part of the name somewhere in the note."""
+        if not any((place.sure or place.inside) and self._is_title(place) for place in places):
+            return None
+        if word in self._lowercase or any(map(str.isdigit, word)) or self._is_word(word):
+            return None
+        return next((i for i, name in enumerate(names.words) if is_nickname(word, name, self._lang)), None)
+
+    def _is_title(self, place: _Word) -> bool:
+        """Return whether the first letter of a word is the only capital."""
+        return self._text[int(self._first[place.start]) : int(self._first[place.end - 1]) + 1].istitle()
+
+    def _candidates(self, names: FuzzyNames, exact: Iterable[Match], weak: Iterable[Match]) -> Iterator[_Word]:
+        """Yield the places of words that can be damaged names."""
+        sure, probable = Edges(exact), Edges(weak)
+        text, origin = self._text, self._first
+        for start, end in self._found:
+            first, last = int(origin[start]), int(origin[end - 1]) + 1
+            beside, written = sure.touch(text, first, last), text[first:last]
+            capital = written[:1].isupper() or any(map(str.isdigit, written))
+            if beside or capital or not self._strict or read_scan(self._folded.text[start:end]) in names.scanned:
+                inside = capital and (is_inside_sentence(text, first) or probable.touch(text, first, last))
+                yield _Word(start, end, beside, inside)
+
+    def _is_name(self, word: str, place: _Word, length: int, distance: int) -> bool:
+        """Return whether a word that is similar to a name is a damaged form of it.
+
+        distance (int): number of errors; 0 if only characters that a scanner confuses differ.
+        """
+        mixed = any(map(str.isdigit, word))
+        if mixed and 2 * sum(map(str.isdigit, word)) > len(word):
+            return False
+        if distance == 0 and (mixed or not self._is_word(word)):
+            return True
+        if place.sure:
+            return distance <= max(1, length // 5) and not (length < _SHORTEST and self._is_word(word))
+        if self._is_word(word) or distance > (_MOST if length >= _LONG else 1) or word in self._lowercase:
+            return False
+        if length >= _SHORTEST:
+            return True
+        enough = _SHORTEST_SURE if place.inside else _SHORTEST_FIRST
+        return length >= enough and self._is_title(place) and word not in name_words()
+
+    @cached_property
+    def _lowercase(self) -> frozenset[str]:
+        """The words that are somewhere in the note in lower case, if the note uses capitals."""
+        if not self._strict:
+            return frozenset()
+        at = self._first.take([start for start, _ in self._found] or [0])
+        small = self._folded.is_lowercase(at.tolist())
+        return frozenset(
+            self._folded.text[start:end] for (start, end), low in zip(self._found, small.tolist(), strict=False) if low
+        )
+
+
+class Edges:
+    """The edges of matches, to test which words are next to one of them.
+
+    matches (Iterable[Match]): the matches.
+    """
+
+    def __init__(self, matches: Iterable[Match]) -> None:
+        self._starts, self._ends = set(), set()
+        for match in matches:
+            self._starts.add(match.start)
+            self._ends.add(match.end)
+
+    def touch(self, text: str, start: int, end: int) -> bool:
+        """Check whether a word is next to a match.
+
+        text (str): the note.
+        start, end (int): offsets of the word, end exclusive.
+        RETURNS (bool): whether only a space, comma or period is between the word and a match.
+        """
+        before, after = _GAPS.match(text[max(0, start - 2) : start][::-1]), _GAPS.match(text, end)
+        return bool(before and start - before.end() in self._ends) or bool(after and after.end() in self._starts)
+
+
+def _pair(words: Sequence[str], names: FuzzyNames) -> Iterator[tuple[str, int, int, int]]:
+    """Yield words that are similar but not equal to a name, with the index and the length of the most similar name,
+    and the number of errors."""
+    if not words:
+        return
+    scanned = [read_scan(word) for word in words]
+    distances = cdist(words, names.words, scorer=OSA.distance, score_cutoff=_MOST, dtype=np.uint8)
+    first, initial = (np.array([word[0] for word in column]) for column in (words, names.words))
+    near = (distances <= _MOST) & ((first[:, None] == initial) | (distances <= 1))
+    near &= ~(distances == 0).any(axis=1)[:, None]
+    nearest = np.where(near, distances, _MOST + 1).argmin(axis=1)
+    similar = near.any(axis=1)
+    for i, word in enumerate(words):
+        if (at := names.scanned.get(scanned[i])) is not None and names.words[at] != word and 0 not in distances[i]:
+            yield word, at, int(names.lengths[at]), 0
+        elif similar[i]:
+            at = int(nearest[i])
+            yield word, at, int(names.lengths[at]), int(distances[i, at])
+
+
+def _is_spaced(written: str) -> bool:
+    """Return whether each letter is followed by a character that is no letter: "V i l l a", "V.I.L.L.A"."""
+    return len(written) >= 2 * _SHORTEST_SPACED - 1 and not any(
+        a.isalnum() and b.isalnum() for a, b in pairwise(written)
+    )

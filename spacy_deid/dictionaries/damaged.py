@@ -26,7 +26,7 @@ from rapidfuzz.process import cdist
 
 from .conditions import is_inside_sentence
 from .matcher import Match
-from .nicknames import is_nickname
+from .nicknames import given_names, is_nickname
 from .normalise import Normalised, classify, code_points, normal_form
 from .terms import PERSONS, LocalEntry, name_words
 
@@ -211,12 +211,14 @@ class FuzzyNames(NamedTuple):
 
     words (Sequence[str]): the n words, in normal form.
     scanned (dict[str, int]): the words as `read_scan` returns them → their indices.
+    given (dict[str, list[int]]): first letter, or "-" and the last two letters → indices of the given names.
     lengths (NDArray): the number of characters of each word. Shape (n,).
     tags (Sequence): for each word, the pairs of label and rule of the entries that contain it.
     """
 
     words: Sequence[str]
     scanned: dict[str, int]
+    given: dict[str, list[int]]
     lengths: NDArray[np.int64]
     tags: Sequence[tuple[tuple[str, str], ...]]
 
@@ -242,7 +244,12 @@ def fuzzy_names(entries: Iterable[LocalEntry]) -> FuzzyNames:
             tags.setdefault(word, {})[entry.label, entry.rule] = None
     lengths = np.array([len(word) for word in tags], dtype=np.int64)
     scanned = {read_scan(word): i for i, word in enumerate(tags)}
-    return FuzzyNames(list(tags), scanned, lengths, [tuple(tag) for tag in tags.values()])
+    given: dict[str, list[int]] = {}
+    for i, word in enumerate(tags):
+        if word in given_names():
+            for key in (word[0], "-" + word[-2:]):
+                given.setdefault(key, []).append(i)
+    return FuzzyNames(list(tags), scanned, given, lengths, [tuple(tag) for tag in tags.values()])
 
 
 class DamagedTerms:
@@ -373,7 +380,8 @@ class DamagedNote:
             return None
         if word in self._lowercase or any(map(str.isdigit, word)) or self._is_word(word):
             return None
-        return next((i for i, name in enumerate(names.words) if is_nickname(word, name, self._lang)), None)
+        near = [*names.given.get(word[0], ()), *names.given.get("-" + word[-2:], ())]
+        return next((i for i in near if is_nickname(word, names.words[i], self._lang)), None)
 
     def _is_title(self, place: _Word) -> bool:
         """Return whether the first letter of a word is the only capital."""

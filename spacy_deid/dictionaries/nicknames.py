@@ -30,8 +30,9 @@ def given_names() -> frozenset[str]:
         for part in ("female", "male"):
             rows = csv.reader(language.read_text(f"names/{part}.csv").splitlines()[1:])
             words.update(word for row in rows for word in normal_form(row[0]).split())
-        listed = language.read_toml("expansion.toml").get("nicknames", {})
-        words.update(normal_form(word) for names in listed.values() for word in names)
+        for table in ("nicknames", "rare_nicknames"):
+            listed = language.read_toml("expansion.toml").get(table, {})
+            words.update(normal_form(word) for names in listed.values() for word in names)
     return frozenset(words)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 from importlib import resources
+from typing import Any
 
 import phonenumbers
 
@@ -87,7 +88,7 @@ def load_language(lang: str) -> Language:
         dates_in_words=tuple(data["dates_in_words"]),
         streets=tuple(tuple(map(normal_form, names)) for names in data["streets"]),
         within_address=_words(data["within_address"]),
-        nicknames={normal_form(name): tuple(others) for name, others in data["nicknames"].items()},
+        nicknames=_nicknames(data),
     )
 
 
@@ -99,6 +100,15 @@ def name_words() -> NameWords:
     data += [language.read_toml("expansion.toml") for language in all_languages("expansion.toml")]
     keys = ("particles", "titles", "suffixes", "credentials")
     return NameWords(*(_words([word for words in data for word in words.get(key, ())]) for key in keys))
+
+
+def _nicknames(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Merge the usual and the rare nicknames of each given name."""
+    merged: dict[str, tuple[str, ...]] = {}
+    for table in ("nicknames", "rare_nicknames"):
+        for name, others in data.get(table, {}).items():
+            merged[normal_form(name)] = (*merged.get(normal_form(name), ()), *others)
+    return merged
 
 
 def _words(words: Sequence[str]) -> frozenset[str]:

@@ -25,7 +25,6 @@ from spacy_deid.synth.authored import AuthoredNote, read_authored
 
 from .surrogates import KEYS, WORD, fullest, starts
 
-
 MOST_INITIALS = 4
 
 

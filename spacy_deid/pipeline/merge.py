@@ -124,6 +124,8 @@ class Merge:
         ]
         longer = {i for _, span, *_ in found if len(span) > 1 for i in range(span.start, span.end)}
         cues = {i: item.label for _, span, item, decisive in found if decisive for i in range(span.start, span.end)}
+        # Where a detector has cut an identifier in two: "name." and "surname@example.com".
+        cuts = {(span.end, item.label) for _, span, item, _ in found} & {(s.start, e.label) for _, s, e, _ in found}
         candidates = []
         for number, span, item, _ in found:
             # A single name or word overrules no longer detection that it stands in.
@@ -132,13 +134,15 @@ class Merge:
             label = settle_label(span.start, span.end, item.label, cues) if guess else item.label
             # An echo has the role of a name elsewhere: another person may bear it too.
             role = "PERSON" if item.rule == "echo" else label
-            rank = self._rank(number, role, len(span), item.validated and not part)
+            whole = any((i, item.label) in cuts for i in range(span.start + 1, span.end))
+            rank = self._rank(-1 if whole else number, role, len(span), item.validated and not part)
             candidates.append(Candidate(span.start, span.end, label, rank))
         return self.spans_filter(candidates)
 
     def _rank(self, source: int, label: str, length: int, validated: bool) -> tuple[float, ...]:
         """Return the rank of a candidate; the smallest wins. Validated candidates come first, longer ones before
-        shorter; then label priority, order of the sources and length decide.
+        shorter; then label priority, order of the sources (-1 for a span that another source has cut in two) and
+        length decide.
         """
         return (not validated, -length if validated else 0, self.label_priority.get(label, 0), source, -length)
 

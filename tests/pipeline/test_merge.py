@@ -77,6 +77,15 @@ def test_of_one_source_the_longer_span_wins():
     assert ents(merge(detected(nlp, a=[(14, 22, "CLINICIAN", 1.0), FULL_NAME]))) == [(f"Ana {CANARY}", "PATIENT")]
 
 
+def test_an_identifier_that_a_source_has_cut_in_two_becomes_whole():
+    nlp, merge = merger()
+    doc = merge(detected(nlp, a=[(32, 41, "STREET", 0.9), (42, 51, "STREET", 0.9)], b=[(32, 51, "STREET", 1.0)]))
+    assert ents(doc) == [("Calle Elm Street, 7", "STREET")]
+    # with a word between them they may be two
+    doc = merge(detected(nlp, a=[(32, 37, "STREET", 0.9), (42, 51, "STREET", 0.9)], b=[(32, 51, "STREET", 1.0)]))
+    assert [label for _, label in ents(doc)] == ["STREET"] * 3
+
+
 def test_label_priority_stands_above_the_source(tmp_path):
     nlp, merge = merger(label_priority=priority(tmp_path / "order.json", PATIENT=-5))
     assert ents(merge(detected(nlp, a=[(10, 22, "CLINICIAN", 0.1)], b=[FULL_NAME]))) == [(f"Ana {CANARY}", "PATIENT")]

@@ -83,7 +83,7 @@ def test_an_identifier_that_a_source_has_cut_in_two_becomes_whole():
     assert ents(doc) == [("Calle Elm Street, 7", "STREET")]
     # with a word between them they may be two
     doc = merge(detected(nlp, a=[(32, 37, "STREET", 0.9), (42, 51, "STREET", 0.9)], b=[(32, 51, "STREET", 1.0)]))
-    assert [label for _, label in ents(doc)] == ["STREET"] * 3
+    assert len(ents(doc)) == 2
 
 
 def test_label_priority_stands_above_the_source(tmp_path):

@@ -36,7 +36,7 @@ def found(terms, text):
         ("Ndu rosa", ["Ndu"]),
         ("Alta.\n\nRosa\n", ["Rosa"]),
         ("Alta.\n\nrosa\n", []),
-        ("Regaló a Ndu 3 Rosa", ["Ndu"]),
+        ("Regaló a Ndu 3 Rosa", ["Ndu", "Rosa"]),
     ],
 )
 def test_where_an_ambiguous_given_name_counts(text, hits):

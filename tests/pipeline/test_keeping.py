@@ -101,13 +101,13 @@ def test_a_patient_whom_the_classifier_takes_for_a_clinician_is_not_released(nlp
     surrogate.set_style(style)
     surrogate.set_policy(KEEP if style == "tag" else "strict")
     try:
-        doc = nlp(f"Paciente {NAME}")
+        doc = nlp("Paciente Ionela Popescu")
         signed = nlp("Fdo. Dra. Ana Ruiz Pérez, Hospital La Paz.")
     finally:
         surrogate.set_style("tag")
         surrogate.set_policy("strict")
     assert [ent.label_ for ent in doc.ents] == ["CLINICIAN"], "the classifier improved: choose another example"
-    assert not {"Mohamed", "Khattabi"} & set(doc._.deid_text.split())
+    assert not {"Ionela", "Popescu"} & set(doc._.deid_text.split())
     assert "Dra. Ana Ruiz Pérez," in signed._.deid_text
 
 

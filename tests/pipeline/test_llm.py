@@ -341,10 +341,10 @@ def test_the_command_names_the_notes_in_which_the_model_found_no_person(cli, tmp
 
 def test_the_command_warns_of_a_note_from_standard_input_as_well(cli):
     with canned_server(with_canaries({"STREET": []})) as (url, _):
-        result = cli("redact", "-", "--pipeline", "es", "--llm", url, input=b"Dr. Aurelio Bustarviejo. Tos.")
+        result = cli("redact", "-", "--pipeline", "es", "--llm", url, input=b"Dr. Aurelio Bustarviejo. Fiebre y tos.")
     assert result.exit_code == 0, result.stderr
     assert "standard input: the language model (deid/llm) found no person" in result.stderr
-    assert result.stdout == "Dr. [CLINICIAN]. Tos."
+    assert result.stdout == "Dr. [CLINICIAN]. Fiebre y tos."
 
 
 def test_labels_without_a_canary_need_the_check_turned_off():

@@ -36,7 +36,6 @@ FOUND = [
     ("DATE", "in the [[late 1990s]]"),
     ("DATE", "Date: [[323/20]]"),
     ("DATE", "DOB: [[1960-02-31]]"),
-    ("DATE", "dialysis on [[Tuesdays]]"),
     ("DATE", "fell on [[Christmas Eve]]"),
     ("DATE", "since [[spring of 2012]]"),
     ("DATE", "in [[August]] he relapsed"),

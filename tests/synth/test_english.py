@@ -1,5 +1,6 @@
 """The English templates and lists: notes of every type, sentences that identify nobody, and places that agree."""
 
+import re
 from random import Random
 
 from scripts.english_corpora import retell
@@ -67,10 +68,12 @@ def test_questions_hold_no_more_than_ages_and_years() -> None:
     assert labels == {"AGE", "DATE"}
 
 
-def test_ages_are_the_number_alone() -> None:
-    ages = [age for note in make_corpus("en", 60, 3, noise=0) for age in values(note, "AGE")]
-    assert ages
-    assert not [age for age in ages if age.isalnum() and not age.isdecimal() and not age.isalpha()]
+def test_ages_are_marked_with_their_unit() -> None:
+    notes = list(make_corpus("en", 60, 3, noise=0))
+    ages = [age for note in notes for age in values(note, "AGE")]
+    assert {"35y", "44-year-old"} & set(ages) and any(age.isdecimal() for age in ages)
+    after = [note.text[e.end :] for note in notes for e in note.entities if e.label == "AGE"]
+    assert not [text[:10] for text in after if re.match(r"[ -]?(?:years?|yrs?|y/?o|yo)\b", text)]
 
 
 def test_a_town_agrees_with_its_state_and_postal_code() -> None:

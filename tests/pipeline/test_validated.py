@@ -67,7 +67,8 @@ def test_a_number_with_a_check_digit_is_one_surrogate(nlp):
     assert "[" not in released
     # the surrogate has a wrong check digit on purpose, so that it is nobody's
     (found,) = nlp.get_pipe("deid_patterns").find(nlp.make_doc(released))
-    assert found.label == "NATIONAL_ID" and not found.validated
+    assert found.label == "NATIONAL_ID"
+    assert not found.validated
 
 
 def test_a_number_with_a_wrong_check_digit_is_covered_whole(nlp):

@@ -40,7 +40,8 @@ ARROWS = {
     "background": "dictionaries errors io",
     "ehr": "background dictionaries errors labels notes patient_ids processes surrogates",
     "medical": "background dictionaries errors surrogates",
-    "surrogates": "errors labels patient_ids",
+    # dictionaries: how a scanner confuses letters, and nicknames
+    "surrogates": "dictionaries errors labels patient_ids",
     "vault": "errors offsets patient_ids surrogates",
     "registries": "errors",
     "lemmatizers": "errors registries",

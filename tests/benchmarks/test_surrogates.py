@@ -70,3 +70,22 @@ def test_a_surrogate_with_a_correct_check_digit_is_noticed():
 def test_tags_are_counted_by_label():
     assert figure("tags: SEX", ("SEX", "mujer", None), ("CITY", "Soria", "Lugo")) == 1
     assert figure("share of mentions with a tag", ("SEX", "mujer", None), ("CITY", "Soria", "Lugo")) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("original", "made", "kept"),
+    [
+        ("De1gado", "De0soro", 1),  # a piece
+        ("De1gado", "Delgado", 1),  # the repaired name
+        ("Delgado", "DeIgad0", 1),
+        ("Ana De1gado", "Eva Delgado", 1),
+        ("De1gado", "Soro", 0),
+        ("Dr Ruiz", "Dr Soro", 0),
+    ],
+)
+def test_a_piece_of_a_damaged_name_is_noticed(original, made, kept):
+    assert figure("originals kept", ("PATIENT", original, made)) == kept
+
+
+def test_a_date_with_another_digit_is_no_original():
+    assert figure("originals kept", ("DATE", "2008", "2006"), ("DATE", "6th May", "8th May")) == 0

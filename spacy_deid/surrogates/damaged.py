@@ -1,0 +1,134 @@
+"""Read the names of persons and towns that a scan damaged, before their surrogates are made.
+
+Optical character recognition writes digits and marks for letters: "De1gado", "Vi!la5eca", "8lethyn". A surrogate that
+is made character by character would keep the letters in between ("De0soro"). So a damaged word is read first: as the
+name of the note or of the name lists that a scanner confuses with it (`dictionaries.damaged.read_scan`), otherwise
+letter by letter. A mention with a word that cannot be read gets no surrogate, and a tag is written.
+
+The same holds for a name that was spelled out in dictation ("o double l e r e n", "whiskey alpha bravo"): the
+surrogates of its letters would show how long the name is and which letters recur.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from ..dictionaries.damaged import read_scan
+from ..lang import get_language
+from ..lang.text import fold
+from .mention import PERSONS, Mention
+from .people.name_lists import NAME_TYPES, load_names
+
+TOWNS = frozenset({"CITY", "STATE", "COUNTRY"})
+"""Labels of places whose damaged words are read."""
+
+_WORD = re.compile(r"[^\W_]+(?:[|!][^\W_]+)*")
+_SPLIT = re.compile(rf"({_WORD.pattern})")
+_DAMAGED = re.compile(r"[^\W\d_][\d|!]|[\d|!][^\W\d_]")  # a digit or mark beside a letter
+_WRONG_LETTER = re.compile(r"(?<=[a-zß-öø-ÿ])I|^l(?=[bcdfghjkmnpqrstvwxz])|rn|vv")
+_WRONG_CAPITAL = re.compile(r"(?<=[a-zß-öø-ÿ])I|^l")
+_NUMBERED = re.compile(r"\d*([^\W\d_]{3,})\d*")  # a name beside a number: "Rowe2"
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|er|[ao])", re.I)
+_FEWEST_SPELLED = 4
+_INITIAL = re.compile(r"\d*[A-ZÀ-ÖØ-Þ]\d*")  # an initial beside a number
+_READ = {"0": "o", "1": "l", "|": "l", "!": "l", "2": "z", "5": "s", "6": "g", "8": "b", "9": "g"}
+_MARKS = str.maketrans("|!", "ll")
+_VOWELS = frozenset("aeiouy")
+
+
+def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]:
+    """Read the damaged words of names and towns in a note.
+
+    mentions (Sequence[Mention]): all mentions of the note, in the order of the text.
+    lang (str): ISO 639-1 code of the note's language.
+    RETURNS (list[Optional[Mention]]): the mentions, in which each damaged word of a person or town is replaced by the
+        word that was read; None for a person who is spelled out, and for a mention with a word that cannot be read.
+    """
+    spelled = [m.label in PERSONS and _is_spelled(m.text, lang) for m in mentions]
+    out = [None if letters else mention for mention, letters in zip(mentions, spelled, strict=True)]
+    places = [i for i, m in enumerate(out) if m and m.label in PERSONS | TOWNS and _has_damage(m.text)]
+    if not places:
+        return out
+    names = (word for m in mentions if m.label in PERSONS for word in _WORD.findall(m.text) if word.isalpha())
+    whole = {_scanned(word): word for word in names if not _WRONG_LETTER.search(word)}
+    for i in places:
+        mention = mentions[i]
+        listed = _listed_names(lang) if mention.label in PERSONS else {}
+        read = {word: _read_word(word, whole, listed) for word in _WORD.findall(mention.text)}
+        parts = [read.get(part, part) for part in _SPLIT.split(mention.text)]
+        out[i] = None if None in parts else mention._replace(text="".join(part or "" for part in parts))
+    return out
+
+
+def _is_spelled(text: str, lang: str) -> bool:
+    """Return whether a name is spelled out: at least four letters or their names, and hardly another word."""
+    words = _WORD.findall(fold(text))
+    if len(words) < _FEWEST_SPELLED or "." in text:
+        return False
+    single = sum(len(word) == 1 for word in words)
+    letters = sum(len(word) == 1 or word in _letter_names(lang) for word in words)
+    return letters >= _FEWEST_SPELLED and (letters == len(words) or single >= _FEWEST_SPELLED)
+
+
+@lru_cache(maxsize=4)
+def _letter_names(lang: str) -> frozenset[str]:
+    """Return the words that a language spells with, such as "alpha" and "double", folded."""
+    return frozenset(map(fold, get_language(lang).read_toml("people.toml").get("spelling", {}).get("letters", ())))
+
+
+def _has_damage(text: str) -> bool:
+    """Return whether a mention may have a word that a scan damaged."""
+    return any(_DAMAGED.search(word) or _WRONG_LETTER.search(word) for word in _WORD.findall(text))
+
+
+def _scanned(word: str) -> str:
+    """Return the form of a word in which all words that a scanner confuses with it are equal."""
+    return read_scan(fold(word.translate(_MARKS)))
+
+
+@lru_cache(maxsize=4)
+def _listed_names(lang: str) -> Mapping[str, str]:
+    """Return the listed names of a language by their form in a scan; the most frequent name of each form."""
+    names = load_names(lang)
+    found: dict[str, tuple[int, str]] = {}
+    for name_type in NAME_TYPES:
+        for folded, proper in names.proper[name_type].items():
+            if folded.isalpha():
+                form = read_scan(folded)
+                found[form] = max(found.get(form, (0, "")), (1 + names.count(name_type, folded), proper))
+    return {form: name for form, (_, name) in found.items()}
+
+
+def _read_word(word: str, whole: Mapping[str, str], listed: Mapping[str, str]) -> str | None:
+    """Return the name that a word is, in the capitals of the word; None if it is damaged and cannot be read.
+
+    whole, listed (Mapping[str, str]): undamaged names of the note and listed names, by their form in a scan.
+    """
+    damaged = bool(_DAMAGED.search(word))
+    if (not damaged and not _WRONG_LETTER.search(word)) or _INITIAL.fullmatch(word):
+        return word
+    form = _scanned(word)
+    if not damaged:  # letters for letters, as in "BIethyn" and "Rarnos"
+        name = whole.get(form) or (listed.get(form) if _WRONG_CAPITAL.search(word) else None)
+        return _write_like(word, name) if name else word
+    numbered = _NUMBERED.fullmatch(word)
+    if name := whole.get(form) or listed.get(form):
+        return _write_like(word, name)
+    if _ORDINAL.fullmatch(word) or (numbered and _scanned(numbered[1]) in whole.keys() | listed.keys()):
+        return word
+    read = "I" if re.match("[1|l](?![aeiouyl1|])", word) else ""
+    for i, char in enumerate(word[len(read) :], len(read)):
+        new = _READ.get(char, char)
+        alone = not {read[-1:].lower(), word[i + 1 : i + 2].lower()} & _VOWELS
+        read += "i" if new == "l" != char and alone else new
+    return _write_like(word, read) if read.isalpha() else None
+
+
+def _write_like(word: str, name: str) -> str:
+    """Write a name in capitals, in lower case or with an initial capital, as a damaged word is written."""
+    letters = [char for char in word if char.isalpha() and char != "l"]  # "lSABEL"
+    if all(map(str.isupper, letters)):
+        return name.upper()
+    if word[0].islower() and word[0] != "l":
+        return name.lower()
+    return name.capitalize() if name.isupper() else name[0].upper() + name[1:]

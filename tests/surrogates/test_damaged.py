@@ -1,0 +1,78 @@
+"""Names that a scan damaged or that are spelled out: what is read, and what gets a tag."""
+
+import pytest
+
+from spacy_deid.surrogates.damaged import read_damaged
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.style import SurrogateStyle, allow_all
+
+KEY = ProjectKey(bytes(range(32))).patient("1")
+
+
+def read(lang, *texts, label="PATIENT"):
+    found = read_damaged([Mention(text, label) for text in texts], lang)
+    return [mention and mention.text for mention in found]
+
+
+@pytest.mark.parametrize(
+    ("lang", "damaged", "whole"),
+    [
+        ("es", "De1gado", "Delgado"),
+        ("es", "GA1VAN HERRN0S0", "GALVAN HERMOSO"),
+        ("es", "Vi!la5eca", "Villaseca"),
+        ("en", "80HR1NGER, lsabel", "BOHRINGER, Isabel"),
+        ("en", "CoIton", "Colton"),
+        ("fi", "Y1italo", "Ylitalo"),
+        ("fi", "SiIIanrnäki 0IIi", "Sillanmäki Olli"),
+    ],
+)
+def test_a_damaged_name_is_read(lang, damaged, whole):
+    assert read(lang, damaged) == [whole]
+
+
+def test_a_damaged_name_is_read_as_the_name_that_the_note_has():
+    assert read("es", "Quelmac", "Que1rnac", "QUE1MAC") == ["Quelmac", "Quelmac", "QUELMAC"]
+
+
+def test_a_damaged_town_is_read():
+    assert read("es", "5an Migue1 e1 Grande", label="CITY") == ["San Miguel el Grande"]
+
+
+@pytest.mark.parametrize("name", ["Fernández", "Smith2", "A1", "2nd", "Ana", "Cornwell"])
+def test_an_undamaged_name_is_unchanged(name):
+    assert read("en", name) == [name]
+
+
+@pytest.mark.parametrize("label", ["STREET", "MRN", "HOSPITAL"])
+def test_other_labels_are_unchanged(label):
+    assert read("es", "De1gado", label=label) == ["De1gado"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "name"),
+    [
+        ("es", "De7g4do"),
+        ("en", "o double l e r e n s h a w"),
+        ("en", "whiskey alpha bravo echo november alpha"),
+        ("es", "doble ve i e erre zeta be a"),
+        ("fi", "paavo eemeli tyyne tyyne risto"),
+    ],
+)
+def test_a_name_that_cannot_be_read_and_one_that_is_spelled_out_get_a_tag(lang, name):
+    assert read(lang, name) == [None]
+    (made,) = SurrogateStyle().replace([Mention(name, "PATIENT")], KEY, lang, allow_all)
+    assert made.text == "[PATIENT]"
+
+
+@pytest.mark.parametrize("name", ["J. A. C. M.", "Otto Matti", "Mike Romeo", "R T M"])
+def test_initials_and_names_that_spell_letters_are_names(name):
+    assert read("fi", name) == read("en", name) == [name]
+
+
+def test_no_piece_of_a_damaged_name_stays_and_its_surrogate_is_that_of_the_whole_name():
+    mentions = [Mention(text, "PATIENT") for text in ("Delgado", "De1gado", "DE1GAD0")]
+    whole, damaged, capitals = SurrogateStyle().replace(mentions, KEY, "es", allow_all)
+    assert whole.text == damaged.text == capitals.text.capitalize()
+    assert whole.text.isalpha()
+    assert "del" not in whole.text.lower()

@@ -4,7 +4,7 @@
     python scripts/fhir_definitions.py package
 
 The package contains the StructureDefinitions, ValueSets and CodeSystems of FHIR 4.0.1 (licence: CC0). Each type has one
-line: element → "types cardinality [value set]". The codes of a value set are listed if the binding is required and all
+line: element → "types cardinality [value set]", and a reference names its possible targets. The codes of a value set are listed if the binding is required and all
 its codes are known.
 """
 
@@ -47,12 +47,19 @@ def list_codes(value_set: dict[str, Any], systems: dict[str, dict[str, Any]]) ->
     return list(dict.fromkeys(codes)) or None
 
 
+def name_type(kind: dict[str, Any]) -> str:
+    """Return the name of a type. A reference to certain types of resources is written as "Reference(Patient,Group)"."""
+    targets = ",".join(url.rpartition("/")[2] for url in kind.get("targetProfile", []))
+    known = kind["code"] == "Reference" and targets and targets != "Resource"
+    return f"Reference({targets})" if known else kind["code"]
+
+
 def describe(element: dict[str, Any], value_sets: dict[str, list[str]], used: set[str]) -> str:
     """Return the types, the cardinality and the value set of an element, as one string."""
     if reference := element.get("contentReference"):
         types = [reference.removeprefix("#")]
     else:
-        types = [kind["code"] for kind in element["type"]]
+        types = [name_type(kind) for kind in element["type"]]
         types = [element["path"] if kind in ("BackboneElement", "Element") else kind for kind in types]
     types = ["string" if kind.startswith("http://hl7.org/fhirpath/") else kind for kind in types]
     text = f"{'|'.join(types)} {element['min']}..{element['max']}"

@@ -11,7 +11,7 @@ Messages name files, rows, keys, labels and offsets. They never quote note text,
 
 Codes: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line, D5xx
 merging and policies, D6xx surrogates and their keys, D7xx documents, language models and audit, D8xx masked language
-models, D9xx the service and warehouses. DW### are warnings.
+models, D9xx the service, warehouses and FHIR. DW### are warnings.
 """
 
 import os
@@ -961,6 +961,23 @@ class Errors:
         "no free GPU: this machine has {count} that pipelines can run on (NVIDIA, with CuPy). Use as many worker processes "
         "as GPUs, or leave out --gpu"
     )
+
+    # FHIR
+    D980 = (
+        "not a JSON object, or one with a repeated key, a number that JSON does not have, or too many nested levels. "
+        "Export the resource again"
+    )
+    D981 = "{path}: {reason}"
+    D982 = "profile {path}: {reason}"
+    D983 = (
+        "{path}: it refers to several patients, whose names cannot be searched for together. Split the resource, or remove "
+        "its type from the profile"
+    )
+    D984 = "{path}: a modifier extension that the profile does not name. Without it, the resource would mean something else"
+    D985 = "{path}: the text could not be de-identified: {reason}"
+    D986 = "{path}: {count} resource(s) were removed, because the profile does not name their type: {types}"
+    D987 = "{path}: none of its {count} resource(s) could be de-identified. The lines above give the reasons"
+    D988 = "the style 'surrogate' needs the option --key, the file of the project key"
 
     # lemmatizers
     D820 = "{package} has no lemmas for language '{lang}'. Install the extra '{extra}', or choose another lemmatizer"

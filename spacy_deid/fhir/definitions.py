@@ -33,6 +33,7 @@ class Element:
     many (bool): whether the value is a list.
     choice (str): the name of a choice of types, such as "value[x]"; otherwise "".
     codes (frozenset[str]): the codes of a required binding; empty if all codes are allowed.
+    targets (tuple[str, ...]): the types of resources that a reference can refer to; empty for all.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Element:
     many: bool
     choice: str
     codes: frozenset[str]
+    targets: tuple[str, ...] = ()
 
 
 class Definitions:
@@ -81,9 +83,10 @@ class Definitions:
         least, _, most = cardinality.partition("..")
         codes = self._codes[value_set[0]] if value_set else frozenset()
         choice = name if name.endswith("[x]") else ""
-        for kind in types.split("|"):
+        for listed in types.split("|"):
+            kind, _, targets = listed.rstrip(")").partition("(")
             key = name.removesuffix("[x]") + kind[0].upper() + kind[1:] if choice else name
-            yield Element(key, kind, int(least), most == "*", choice, codes)
+            yield Element(key, kind, int(least), most == "*", choice, codes, tuple(filter(None, targets.split(","))))
 
 
 @cache
@@ -99,7 +102,7 @@ def check_resource(resource: Any, path: str = "", *, contained: bool = False) ->
     resource (Any): the parsed resource, from `json_values.read_json`.
     path (str): position of the resource in its Bundle, for the message; "" for a resource of its own.
     contained (bool): whether it is contained in another resource, so that it may contain none itself.
-    RAISES: InputError (D1021) that names the element by names of the definitions and numbers, never by content.
+    RAISES: InputError (D981) that names the element by names of the definitions and numbers, never by content.
     """
     name = resource.get("resourceType") if isinstance(resource, dict) else None
     definitions = load_definitions()
@@ -115,7 +118,7 @@ def check_resource(resource: Any, path: str = "", *, contained: bool = False) ->
 
 def _wrong(path: str, reason: str) -> InputError:
     """Return the error for an element."""
-    return InputError(Errors.D1021.format(path=path, reason=reason))
+    return InputError(Errors.D981.format(path=path, reason=reason))
 
 
 def _check_object(value: Any, type_name: str, path: str) -> None:

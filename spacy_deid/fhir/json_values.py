@@ -37,7 +37,7 @@ def read_json(text: str) -> dict[str, Any]:
 
     text (str): the JSON text.
     RETURNS (dict[str, Any]): the object. Numbers are of the class `Number`.
-    RAISES: InputError (D1020) if it is not a JSON object, repeats a key, or is nested too deeply. The message quotes
+    RAISES: InputError (D980) if it is not a JSON object, repeats a key, or is nested too deeply. The message quotes
         nothing.
     """
     try:
@@ -51,7 +51,7 @@ def read_json(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or _is_too_deep(found):
-        raise InputError(Errors.D1020)
+        raise InputError(Errors.D980)
     return found
 
 

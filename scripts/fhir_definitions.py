@@ -3,9 +3,9 @@
     npm pack hl7.fhir.r4.examples@4.0.1 && tar xzf hl7.fhir.r4.examples-4.0.1.tgz
     python scripts/fhir_definitions.py package
 
-The package contains the StructureDefinitions, ValueSets and CodeSystems of FHIR 4.0.1 (licence: CC0). Each type has one
-line: element → "types cardinality [value set]", and a reference names its possible targets. The codes of a value set are listed if the binding is required and all
-its codes are known.
+The package contains the StructureDefinitions, ValueSets and CodeSystems of FHIR 4.0.1 (licence: CC0). Each type has
+one line: element → "types cardinality [value set]", where a reference names its possible targets. The codes of a value
+set are listed if the binding is required and all its codes are known.
 """
 
 import json
@@ -48,7 +48,7 @@ def list_codes(value_set: dict[str, Any], systems: dict[str, dict[str, Any]]) ->
 
 
 def name_type(kind: dict[str, Any]) -> str:
-    """Return the name of a type. A reference to certain types of resources is written as "Reference(Patient,Group)"."""
+    """Return the name of a type; for a reference with its possible targets: "Reference(Patient,Group)"."""
     targets = ",".join(url.rpartition("/")[2] for url in kind.get("targetProfile", []))
     known = kind["code"] == "Reference" and targets and targets != "Resource"
     return f"Reference({targets})" if known else kind["code"]

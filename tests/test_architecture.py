@@ -67,10 +67,13 @@ ARROWS = {
     "vault workers",
     "warehouse": "deidentifier dictionaries ehr_fields errors io notes offsets patient_ids processes results spans "
     "surrogates",
+    # ehr, dictionaries: the persons of an export become a dictionary, by the code that reads the tables of an EHR
+    "fhir": "background deidentifier dictionaries documents ehr errors io labels loading offsets patient_ids results "
+    "spans surrogates",
     "app": "__init__ deidentifier dictionaries documents errors evaluation io labels llm loading offsets processes "
     "results saving spans surrogates vault",
     "cli": "__init__ adaptation app audit background deidentifier dictionaries documents ehr ehr_fields errors "
-    "evaluation io labels llm loading masked_lm medical notes offsets patient_ids policies registries results "
+    "evaluation fhir io labels llm loading masked_lm medical notes offsets patient_ids policies registries results "
     "sampling saving surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",

@@ -12,6 +12,7 @@ from .adapt import adapt_pipeline
 from .calibrate import calibrate
 from .corpus import annotate, convert, synth
 from .dictionary import counts, dictionary, medical
+from .fhir import fhir
 from .info import demo, info
 from .measure import evaluate, fairness, report, surrogates
 from .redact import redact
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, audit, synth):
     app.command()(command)
+app.command()(fhir)
 app.command()(run)
 app.command(name="adapt")(adapt_pipeline)
 app.command()(serve)

@@ -173,9 +173,7 @@ def is_valid(value: Any, element: Element) -> bool:
     if element.type == "boolean":
         return isinstance(value, bool)
     if element.type in _NUMBERS:
-        return isinstance(value, Number) and bool(
-            load_definitions().primitives[element.type].fullmatch(value.text)
-        )
+        return isinstance(value, Number) and bool(load_definitions().primitives[element.type].fullmatch(value.text))
     if not isinstance(value, str) or isinstance(value, Number) or not value.strip():
         return False
     if element.codes:

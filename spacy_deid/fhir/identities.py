@@ -98,7 +98,9 @@ class Identities:
 
     # --- the first pass: read all resources ---
 
-    def read(self, resource: Mapping[str, Any], full_url: str, writer: StoreWriter, *, contained: bool = False) -> None:
+    def read(
+        self, resource: Mapping[str, Any], full_url: str, writer: StoreWriter, *, contained: bool = False
+    ) -> None:
         """Read what a resource says about persons. Resources are read in any order.
 
         resource (Mapping[str, Any]): the resource, which may be damaged.
@@ -327,7 +329,9 @@ def _values(source: str, resource: Mapping[str, Any]) -> Iterator[tuple[str, str
         yield from ((surname, text) for text in _strings(name.get("family")))
         yield from (("full", text) for text in _strings(name.get("text")))
     for contact in _objects(resource.get("telecom")):
-        kind = {"email": "email", "phone": "phone", "fax": "phone", "sms": "phone"}.get(str(contact.get("system")), "id")
+        kind = {"email": "email", "phone": "phone", "fax": "phone", "sms": "phone"}.get(
+            str(contact.get("system")), "id"
+        )
         yield from ((kind, text) for text in _strings(contact.get("value")))
     for address in _objects(resource.get("address")):
         yield from (("street", text) for text in _strings(address.get("line")))

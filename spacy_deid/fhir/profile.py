@@ -235,7 +235,9 @@ class _Parser:
             elif element.type in self._rules or "." in element.type or element.type == "Resource":
                 return Rule(TYPE)
             if not action:
-                raise _wrong(self._path, f"'{path}' needs an action, because [by_type] and [types] have no {element.type}")
+                raise _wrong(
+                    self._path, f"'{path}' needs an action, because [by_type] and [types] have no {element.type}"
+                )
         elif not is_primitive or (ACTIONS[action] and element.type not in ACTIONS[action]):
             raise _wrong(self._path, f"'{action}' is not possible for '{path}', which is of the type {element.type}")
         return Rule(action)

@@ -242,6 +242,8 @@ class _Walk:
             tree[name] = made if element.many else made[0]
             if role:
                 self._roles.pop()
+        if owner == "HumanName" and "family" in value and "given" in value:
+            self._add_full_name(value, path)
         if owner == "Age" and self._limits_ages:
             _limit_age(value, tree)
         return tree
@@ -340,6 +342,11 @@ class _Walk:
         if media not in SUFFIXES or not data:
             return None
         return self._slot(Slot(File(data, f"attachment{SUFFIXES[media]}"), path, element, kind="file"))
+
+    def _add_full_name(self, value: dict[str, Any], path: str) -> None:
+        """Add a slot of the full name, which is in no element, so that the parts get the surrogates of one person."""
+        full = " ".join([*(part for part in value["given"] if part), value["family"]])
+        self._label(full, load_definitions().elements("HumanName")["text"], path, self._roles[-1])
 
     def _contact(self, value: str, element: Element, path: str, parent: Mapping[str, Any]) -> Slot:
         """Make a slot of a phone number or an address."""
@@ -531,4 +538,3 @@ def _mask(element: Element) -> dict[str, Any]:
     absent = {"extension": [{"url": _ABSENT, "valueCode": "masked"}]}
     primitive = element.type in load_definitions().primitives
     return {("_" if primitive else "") + element.name: [absent] if element.many else absent}
-

@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -62,7 +62,7 @@ class Outcome:
     type (str): its type; "" if it is unknown.
     path (str): its position, as `Unit.path`.
     status (str): "released", "review" if a person should look at it, "removed" if the profile does not name its type,
-        or "failed".
+        or "failed"; "pending" until one of these is decided.
     reason (str): why it failed, without content.
     resource (Optional[dict]): the released resource.
     warnings (list[str]): what a person should look at.
@@ -200,7 +200,7 @@ class FhirDeidentifier:
 
     def _split(self, unit: Unit) -> tuple[Outcome, Draft | None]:
         """Split a resource. RETURNS: its outcome, which may be final, and its parts."""
-        outcome = Outcome("", unit.path, "failed", unit.reason)
+        outcome = Outcome("", unit.path, "failed" if unit.resource is None else "pending", unit.reason)
         if unit.resource is None:
             return outcome, None
         kind = unit.resource.get("resourceType")
@@ -230,25 +230,25 @@ class FhirDeidentifier:
             if "resource" in entry
         ]
         outcomes = list(self.release(units))
-        rests = [{key: value for key, value in entry.items() if key != "resource"} for entry in entries]
-        shell = {**bundle, "entry": [rest for rest in rests if rest]}
-        shell = {key: value for key, value in shell.items() if key != "entry" or value}
-        (whole,) = self.release([Unit(shell, path)])
-        if whole.resource is None:
-            return None, [*outcomes, whole]
+        shell = {key: value for key, value in bundle.items() if key != "entry"}
+        rests = [{key: entry[key] for key in ("search", "request", "response") if key in entry} for entry in entries]
+        shells = [Unit({**shell, "entry": [rest]}, f"{prefix}.entry[{i}]") for i, rest in enumerate(rests) if rest]
+        whole, *heads = self.release([Unit(shell, path), *shells])
         if bundle.get("type") in _WHOLE and (not outcomes or outcomes[0].resource is None):
-            whole.status, whole.reason = "failed", Errors.D981.format(path=prefix, reason="its first entry is missing")
-            return None, [*outcomes, whole]
-        heads = iter(whole.resource.pop("entry", []))
-        released = iter(outcomes)
+            whole = replace(whole, status="failed", reason=Errors.D981.format(path=prefix, reason="no first entry"))
+        if whole.status == "failed" or whole.resource is None:
+            return None, [*outcomes, replace(whole, resource=None)]
+        bad = [head for head in heads if head.status == "failed"]
+        found, others = iter(outcomes), iter(heads)
         made: list[dict[str, Any]] = []
         for entry, rest in zip(entries, rests, strict=True):
-            head = next(heads) if rest else {}
-            outcome = next(released) if "resource" in entry else None
-            if outcome is None or outcome.resource is not None:
-                made.append(self._join_entry(entry, head, outcome.resource if outcome else None))
-        out = {**whole.resource, **({"entry": made} if made else {})}
-        return out, outcomes
+            outcome = next(found) if "resource" in entry else None
+            other = next(others) if rest else None
+            if (outcome and outcome.resource is None) or (other and other.resource is None):
+                continue
+            head = other.resource.get("entry", [{}])[0] if other and other.resource else {}
+            made.append(self._join_entry(entry, head, outcome.resource if outcome else None))
+        return {**whole.resource, **({"entry": made} if made else {})}, [*outcomes, *bad]
 
     def _join_entry(self, entry: dict[str, Any], head: dict[str, Any], resource: Any) -> dict[str, Any]:
         """Put an entry together: its rewritten address, its resource, and what the profile keeps of the rest."""
@@ -280,6 +280,7 @@ class FhirDeidentifier:
         """
         lines = source.suffix.lower() == ".ndjson"
         outcomes: list[Outcome] = []
+        written = 0
         with suppress(_NothingReleased), whole_file(target) as part:
             with open(part, "w", encoding="utf-8", newline="") as file:
                 for resource, found in self._release_units(_units_of_file(source)):
@@ -288,12 +289,8 @@ class FhirDeidentifier:
                     outcomes += found
                     if resource is not None:
                         file.write(write_json(resource, None if lines else 2) + "\n")
-                        outcomes_written = True
-                    else:
-                        outcomes_written = False
-            if outcomes and not any(outcome.status in ("released", "review") for outcome in outcomes):
-                raise _NothingReleased
-            if not lines and not outcomes_written:
+                        written += 1
+            if not written:
                 raise _NothingReleased
         return outcomes
 

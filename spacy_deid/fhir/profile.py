@@ -1,7 +1,7 @@
 """Read a profile, the allow-list that says what is done with each element of each resource.
 
-A profile is a TOML file; ``resources/fhir/profile.toml`` ships with the package and explains its keys. Every name in it
-is checked against the definitions of R4, so that a misspelt element is an error and not a lost element.
+A profile is a TOML file; ``resources/fhir/profile.toml`` ships with the package and explains its keys. Every name in
+it is checked against the definitions of R4, so that a misspelt element is an error and not a lost element.
 """
 
 import tomllib

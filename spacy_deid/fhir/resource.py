@@ -1,9 +1,9 @@
 """De-identify one resource: split it by the profile, and put it together again.
 
-`split` checks a resource and copies what the profile keeps. Each value to de-identify becomes a `Slot`: text, HTML and
-files are items for `Deidentifier.pipe`; names, numbers and dates have labels, and `release_values` releases all those of
-a resource in one call of `Deidentifier.release`, so policy, style and surrogates are those of the notes. `join` fills
-the slots, marks required elements without a value as masked, and checks the result against the definitions.
+`Splitter.split` checks a resource and copies what the profile keeps. Each value to de-identify becomes a `Slot`: text,
+HTML and files are items for `Deidentifier.pipe`; names, numbers and dates have labels, and `release_values` releases
+all those of a resource in one call of `Deidentifier.release`, so policy, style and surrogates are those of the notes.
+`join` fills the slots, marks required elements without a value as masked, and checks the result.
 """
 
 import base64
@@ -481,7 +481,7 @@ def join(draft: Draft, profile: Profile, style: str) -> dict[str, Any]:
         code = "PSEUDED" if style == "surrogate" else "REDACTED"
         meta = resource.pop("meta", {})
         labels = [*meta.get("security", ()), {"system": _OBSERVATION_VALUE, "code": code}]
-        head = {key: resource.pop(key) for key in ("resourceType", "id") if key in resource}
+        head: dict[str, Any] = {key: resource.pop(key) for key in ("resourceType", "id") if key in resource}
         resource = {**head, "meta": meta | {"security": labels}, **resource}
     check_resource(resource, draft.path)
     return resource

@@ -85,8 +85,8 @@ class FhirDeidentifier:
 
     deid (Deidentifier): the deidentifier of texts. It gets the dictionary of the export.
     profile (Optional[Profile]): the allow-list; None for the one that ships with the package.
-    key (Optional[Union[str, Path, ProjectKey]]): the project key, from which ids are derived; None for ids that are the
-        same in this run only.
+    key (Optional[Union[str, Path, ProjectKey]]): the project key, from which ids are derived; None for ids that are
+        the same in this run only.
     patient_system (str): the system of the identifier from which a patient's surrogates are derived, such as that of
         the record number by which the notes in other files are processed; "" for the id of the Patient resource.
     dictionaries (Optional[Path]): folder of the hospital's dictionaries, to which those of the export are added in a

@@ -90,6 +90,7 @@ class Identities:
         self._patients: dict[str, Person] = {}
         self._aliases: dict[str, str] = {}
         self._about: dict[str, str] = {}
+        self._binaries: set[str] = set()
         self._waiting: list[tuple[str, list[list[Cell]]]] = []
         self.store: LocalStore | None = None
 
@@ -127,6 +128,8 @@ class Identities:
         elif rule.source:
             for cells in self._people(rule.source, resource):
                 writer.add_institution(self._maker.institution(self._tables[rule.source], cells))
+        elif kind == "Binary":
+            self._binaries.add(key)
         elif kind in ("DocumentReference", "Media", "DiagnosticReport", "Communication"):
             for patient in self._find_about(resource, rule.about):
                 self._about.update((url, patient) for url in _binaries(resource))
@@ -202,6 +205,10 @@ class Identities:
         """
         key = self._aliases.get(key, key)
         return self._patients.get(key) or Person(_default_id(key))
+
+    def has_binary(self, place: Place) -> bool:
+        """Whether the export has the Binary that a reference refers to."""
+        return place.key in self._binaries
 
     def type_of(self, place: Place) -> str:
         """Return the type of the resource that a reference refers to; "" if it is unknown."""

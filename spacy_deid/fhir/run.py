@@ -28,10 +28,11 @@ from ..loading import find_component, use_dictionaries
 from ..surrogates.keys import ProjectKey
 from .definitions import load_definitions
 from .identities import Identities
+from .joining import fill, join, release_values
 from .json_values import read_json, write_json
 from .profile import Profile, default_profile
 from .references import References
-from .resource import Draft, Splitter, fill, join, release_values
+from .resource import Draft, Splitter
 
 SUFFIXES = (".json", ".ndjson")
 """Suffixes of the files that are read: one resource or Bundle, or one resource per line."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..background.counts import Ambiguity
 from ..dictionaries.normalise import normalise
-from ..dictionaries.store import LocalStore, StoreWriter, search_note, select_patient_terms
+from ..dictionaries.store import KnownIdentities, LocalStore, StoreWriter, search_note, select_patient_terms
 from ..dictionaries.terms import LocalEntry
 from ..ehr.cleaning import NAMES, clean
 from ..ehr.entry_maker import Cell, EntryMaker, surname_column
@@ -40,6 +40,7 @@ _KINDS = {
 _ROLES = {"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN", "organization": "PERSON"}
 _ROLES["location"] = "PERSON"
 _SCREENED = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "MRN", "PHONE", "EMAIL", "STREET"})
+_LONGEST = 5  # words of a name
 _SHORTEST = 4  # letters of a term that a kept code or address is screened for
 
 
@@ -93,6 +94,7 @@ class Identities:
         self._binaries: set[str] = set()
         self._waiting: list[tuple[str, list[list[Cell]]]] = []
         self.store: LocalStore | None = None
+        self._known: KnownIdentities | None = None
 
     def __repr__(self) -> str:
         return f"Identities({len(self._patients)} patients)"
@@ -145,6 +147,7 @@ class Identities:
         self._write_waiting(writer)
         writer.commit({"sources": {"fhir": "resources"}, "fuzzy": False})
         self.store = LocalStore.open(folder)
+        self._known = KnownIdentities(self.store)
 
     def _write_waiting(self, writer: StoreWriter) -> None:
         """Write the terms of patients and relatives whose patient is known by now."""
@@ -261,6 +264,21 @@ class Identities:
         own = select_patient_terms(self.store, patient_id).own
         matches = search_note(self.store, own, text, normalise(text), None)
         return any(match.label in _SCREENED and match.end - match.start >= _SHORTEST for match in matches)
+
+    def names_anyone(self, text: str) -> bool:
+        """Whether a released text contains the full name or a number of any person in the export.
+
+        Resources that are about no patient, such as a Medication, are not searched for the names of all patients,
+        because one of them is nearly always a word of the text. So they are checked after their release.
+
+        text (str): the released text.
+        RETURNS (bool): True if up to five consecutive words of it are one.
+        """
+        if self._known is None:
+            return False
+        words = [word for part in text.split() if (word := part.strip(".,;:!?()[]<>\"'"))]
+        spans = ((i, i + size) for size in range(1, _LONGEST + 1) for i in range(len(words) - size + 1))
+        return any(" ".join(words[start:end]) in self._known for start, end in spans)
 
 
 def find_values(value: Any, path: str) -> Iterator[Any]:

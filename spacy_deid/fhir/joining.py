@@ -37,7 +37,7 @@ def release_values(deid: Deidentifier, draft: Draft) -> None:
     draft (Draft): the resource; its slots of the kind "value" are filled.
     RAISES: NotDeidentified (D985) if a step did not run.
     """
-    slots = [slot for slot in draft.slots if slot.kind == "value"]
+    slots = [slot for slot in draft.slots if slot.label]
     if not slots:
         return
     text, places = "", []

@@ -57,7 +57,8 @@ class Slot:
     path (str): the element, by names of the definitions, for messages.
     element (Element): its definition.
     label (str): canonical label of the whole value; "" for text and files.
-    kind (str): "value", "text", "narrative" or "file".
+    kind (str): "value", "text", "narrative" or "file"; "context" for a value that is in no element and only makes
+        other values consistent.
     kept (str): end of the value that is not de-identified: the time of a date.
     released (Any): the de-identified value; None if there is none.
     """
@@ -91,6 +92,11 @@ class Draft:
     person: Person | None = None
     note_date: str = ""
     removed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_about_a_patient(self) -> bool:
+        """Whether the texts in it were searched for the names of its patient."""
+        return self.person is not None and not self.person.patient_id.startswith("\0")
 
     @property
     def ehr(self) -> dict[str, Any]:
@@ -334,7 +340,8 @@ class _Walk:
     def _add_full_name(self, value: dict[str, Any], path: str) -> None:
         """Add a slot of the full name, which is in no element, so that the parts get the surrogates of one person."""
         full = " ".join([*(part for part in value["given"] if part), value["family"]])
-        self._label(full, load_definitions().elements("HumanName")["text"], path, self._roles[-1])
+        element = load_definitions().elements("HumanName")["text"]
+        self._slot(Slot(full, path, element, self._roles[-1], "context"))
 
     def _contact(self, value: str, element: Element, path: str, parent: Mapping[str, Any]) -> Slot:
         """Make a slot of a phone number or an address."""
@@ -366,7 +373,7 @@ class _Walk:
         """Copy the extensions of a primitive value, or of each value of a list; None where nothing is left."""
         if isinstance(item, list):
             return [self._primitive_extensions(one, path) for one in item]
-        kept = self._extensions(item.get("extension", ()), path, must_know=False) if item else []
+        kept = self._extensions(item.get("extension", ()), f"{path}.extension", must_know=False) if item else []
         return {"extension": kept} if kept else None
 
 

@@ -174,7 +174,7 @@ class FhirDeidentifier:
             outcomes.append(outcome)
             if draft is not None:
                 drafts[i] = draft
-        slots = [(i, slot) for i, draft in drafts.items() for slot in draft.slots if slot.kind != "value"]
+        slots = [(i, slot) for i, draft in drafts.items() for slot in draft.slots if not slot.label]
         items = [(slot.source, drafts[i].ehr) for i, slot in slots]
         results = self.deid.pipe(items, n_process=self._n_process)
         for (i, slot), result in zip(slots, results, strict=True):
@@ -183,6 +183,8 @@ class FhirDeidentifier:
             outcome.labels.update(edit.label for edit in result.edits if edit.label)
             try:
                 fill(slot, result, slot.path)
+                if not drafts[i].is_about_a_patient and self._identities.names_anyone(result.text):
+                    slot.released = None
             except Exception as error:
                 _fail(outcome, error)
         for i, draft in drafts.items():

@@ -4,10 +4,10 @@
     npm pack hl7.fhir.r4.examples@4.0.1 && tar xzf hl7.fhir.r4.examples-4.0.1.tgz
     python -m benchmarks.fhir examples package
 
-``made`` releases patients with made names. Each has a Patient, a Practitioner, an Observation, a DocumentReference and a
-Composition, whose texts name the patient, a relative, the clinician, the record number and the telephone number, partly
-in sentences without a cue. It counts the patients of whom something is left, with the dictionary of the export and
-without. ``examples`` releases the official examples of the types in the profile. Both check that codes and numbers
+``made`` releases patients with made names. Each has a Patient, a Practitioner, an Observation, a DocumentReference and
+a Composition, whose texts name the patient, a relative, the clinician, the record number and the telephone number,
+partly in sentences without a cue. It counts the patients of whom something is left, with the dictionary of the export
+and without. ``examples`` releases the official examples of the types in the profile. Both check that codes and numbers
 stay; a resource that is not valid after its release counts as failed.
 """
 

@@ -159,28 +159,34 @@ def fhir(
 
 def _release_file(run: FhirDeidentifier, source: Path, target: Path, tally: FhirTally) -> None:
     """De-identify a file, and print why resources failed. A file that cannot be read counts as a failed resource."""
-    try:
-        outcomes = run.release_file(source, target)
-    except DeidError as error:
-        outcomes = [Outcome("", "", "failed", str(error))]
-    for outcome in outcomes:
+    failed = 0
+    removed: Counter[str] = Counter()
+
+    def note(outcome: Outcome) -> None:
+        """Count a resource, and print what a person should know about it."""
+        nonlocal failed
         tally.add(outcome)
-    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
-    for outcome in failed[:_SHOWN]:
-        say(f"failed: {source}: {outcome.reason}")
-    if len(failed) > _SHOWN:
-        say(f"failed: {source}: {len(failed) - _SHOWN} more resource(s)")
-    for outcome in outcomes:
+        removed.update([outcome.type] if outcome.status == "removed" else [])
         for warning in outcome.warnings:
             say(f"warning: {source}: {' '.join(filter(None, (outcome.path, warning)))}")
-    removed = [outcome.type for outcome in outcomes if outcome.status == "removed"]
+        if outcome.status == "failed":
+            failed += 1
+            if failed <= _SHOWN:
+                say(f"failed: {source}: {outcome.reason}")
+
+    try:
+        written = run.release_file(source, target, note)
+    except DeidError as error:
+        written = False
+        note(Outcome("", "", "failed", str(error).removeprefix(f"{source}: ")))
+    if failed > _SHOWN:
+        say(f"failed: {source}: {failed - _SHOWN} more resource(s)")
     if removed:
-        types = ", ".join(sorted(set(removed)))
-        say(f"warning: {Errors.D986.format(path=source, count=len(removed), types=types)}")
-    if target.exists():
-        tally.files += 1
-    elif failed:
-        say(f"failed: {Errors.D987.format(path=source, count=len(outcomes))}")
+        types = ", ".join(sorted(removed))
+        say(f"warning: {Errors.D986.format(path=source, count=removed.total(), types=types)}")
+    tally.files += written
+    if failed and not written:
+        say(f"failed: {Errors.D987.format(path=source, count=failed + removed.total())}")
 
 
 def _finish(tally: FhirTally, output: Path) -> None:

@@ -12,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -23,10 +23,10 @@ from typing import Any, Self
 from ..deidentifier import Deidentifier
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError, describe
-from ..io import decode, read_bytes, whole_file
+from ..io import decode, whole_file
 from ..loading import find_component, use_dictionaries
 from ..surrogates.keys import ProjectKey
-from .definitions import load_definitions
+from .definitions import check_resource, load_definitions
 from .identities import Identities
 from .joining import fill, join, release_values
 from .json_values import read_json, write_json
@@ -149,9 +149,18 @@ class FhirDeidentifier:
         with StoreWriter(store, update=bool(self._dictionaries)) as writer:
             for resource in resources:
                 for item, full_url in _entries(resource):
-                    self._identities.read(item, full_url, writer)
+                    self._read(item, full_url, writer)
             self._identities.finish(writer, store)
         use_dictionaries(self.deid.nlp, store)
+
+    def _read(self, resource: Mapping[str, Any], full_url: str, writer: StoreWriter) -> None:
+        """Read what a resource says about persons, as far as a damaged one can be read."""
+        try:
+            self._identities.read(resource, full_url, writer)
+        except (AttributeError, KeyError, TypeError):
+            with suppress(InputError):
+                check_resource(resource)
+                raise  # a fault of the program, not of the resource
 
     # --- the second pass ---
 
@@ -213,6 +222,8 @@ class FhirDeidentifier:
             outcome.status = "removed"
             return outcome, None
         try:
+            if any("resource" in entry for entry in unit.resource.get("entry", ()) if outcome.type == "Bundle"):
+                raise InputError(Errors.D981.format(path=unit.path or "Bundle", reason="it is in another Bundle"))
             return outcome, self._splitter.split(unit.resource, unit.path, unit.full_url)
         except Exception as error:
             _fail(outcome, error)
@@ -225,7 +236,9 @@ class FhirDeidentifier:
         path (str): its position in a file, for messages.
         RETURNS (tuple): the Bundle, or None if it cannot be released; and one outcome per resource.
         """
-        entries = [entry for entry in bundle.get("entry", []) if isinstance(entry, dict)]
+        listed = bundle.get("entry", [])
+        listed = listed if isinstance(listed, list) else [listed]
+        entries = [_as_object(entry) or {"resource": None} for entry in listed]
         prefix = f"{path}.Bundle" if path else "Bundle"
         units = [
             Unit(_as_object(entry.get("resource")), f"{prefix}.entry[{i}].resource", str(entry.get("fullUrl", "")))
@@ -257,8 +270,8 @@ class FhirDeidentifier:
         """Put an entry together: its rewritten address, its resource, and what the profile keeps of the rest."""
         full_url = self._references.rewrite(entry["fullUrl"]) if isinstance(entry.get("fullUrl"), str) else None
         for part, name in (("request", "url"), ("response", "location")):
-            address = entry.get(part, {}).get(name)
-            if part not in head or not isinstance(address, str):
+            address = entry[part].get(name) if part in head else None
+            if not isinstance(address, str):
                 continue
             known = address in load_definitions().resources
             if made := address if known else self._references.rewrite(address):
@@ -273,29 +286,28 @@ class FhirDeidentifier:
         """Read all files of an export, as `read`. A file that cannot be read is ignored here."""
         self.read(unit.resource for path in paths for unit in _units_of_file(path, quiet=True) if unit.resource)
 
-    def release_file(self, source: Path, target: Path) -> list[Outcome]:
+    def release_file(self, source: Path, target: Path, note: Callable[[Outcome], None]) -> bool:
         """De-identify a file and write it completely or not at all.
 
         source (Path): a .json file with a resource or a Bundle, or an .ndjson file with one resource per line.
         target (Path): the file to write. It has the resources that were released.
-        RETURNS (list[Outcome]): the outcomes without the resources. Nothing is written if none is released.
-        RAISES: InputError if the file cannot be read or written (D400, D402).
+        note (Callable): is called with the outcome of each resource.
+        RETURNS (bool): whether the file was written; nothing is written if no resource was released.
+        RAISES: InputError if the file cannot be read or written (D402).
         """
-        lines = source.suffix.lower() == ".ndjson"
-        outcomes: list[Outcome] = []
+        indent = None if source.suffix.lower() == ".ndjson" else 2
         written = 0
         with suppress(_NothingReleased), whole_file(target) as part:
             with open(part, "w", encoding="utf-8", newline="") as file:
-                for resource, found in self._release_units(_units_of_file(source)):
-                    for outcome in found:
-                        outcome.resource = None
-                    outcomes += found
+                for resource, outcomes in self._release_units(_units_of_file(source)):
+                    for outcome in outcomes:
+                        note(outcome)
                     if resource is not None:
-                        file.write(write_json(resource, None if lines else 2) + "\n")
+                        file.write(write_json(resource, indent) + "\n")
                         written += 1
             if not written:
                 raise _NothingReleased
-        return outcomes
+        return written > 0
 
     def _release_units(self, units: Iterable[Unit]) -> Iterator[tuple[dict[str, Any] | None, list[Outcome]]]:
         """Release resources and Bundles. YIELDS: each with its outcomes."""
@@ -308,7 +320,12 @@ class FhirDeidentifier:
                 yield from ((outcome.resource, [outcome]) for outcome in self._release_batch(waiting))
                 waiting = []
             if is_bundle and unit.resource is not None:
-                yield self.release_bundle(unit.resource, unit.path)
+                try:
+                    yield self.release_bundle(unit.resource, unit.path)
+                except Exception as error:
+                    outcome = Outcome("Bundle", unit.path, "failed")
+                    _fail(outcome, error)
+                    yield None, [outcome]
         yield from ((outcome.resource, [outcome]) for outcome in self._release_batch(waiting))
 
 
@@ -353,30 +370,20 @@ def _units_of_file(path: Path, *, quiet: bool = False) -> Iterator[Unit]:
     path (Path): a .json or .ndjson file in UTF-8.
     quiet (bool): whether to end without an error if the file cannot be read.
     YIELDS (Unit): each resource, or the reason why it cannot be parsed.
-    RAISES: InputError if the file cannot be read (D402) or is not UTF-8 (D400).
+    RAISES: InputError (D402) if the file cannot be read.
     """
+    lines = path.suffix.lower() == ".ndjson"
     try:
-        for number, text in enumerate(_texts(path), 1):
-            place = f"line {number}" if path.suffix.lower() == ".ndjson" else ""
-            if text.strip():
+        with open(path, "rb") as file:
+            for number, data in enumerate(file if lines else [file.read()], 1):
+                place = f"line {number}" if lines else ""
                 try:
-                    yield Unit(read_json(text), place)
+                    text = decode(data, "utf-8", place or str(path))[0].removeprefix("\ufeff")
+                    if text.strip():
+                        yield Unit(read_json(text), place)
                 except InputError as error:
-                    yield Unit(None, place, reason=f"{place}: {error}" if place else str(error))
-    except InputError:
-        if not quiet:
-            raise
-
-
-def _texts(path: Path) -> Iterator[str]:
-    """Yield the text of a .json file, or each line of an .ndjson file."""
-    if path.suffix.lower() != ".ndjson":
-        yield decode(read_bytes(path), "utf-8", str(path))[0].removeprefix("\ufeff")
-        return
-    try:
-        with open(path, encoding="utf-8-sig", newline="\n") as file:
-            yield from file
-    except UnicodeDecodeError:
-        raise InputError(Errors.D400.format(path=path, encoding="utf-8")) from None
+                    reason = str(error)
+                    yield Unit(None, place, reason=reason if reason.startswith(place) else f"{place}: {reason}")
     except OSError as error:
-        raise InputError(Errors.D402.format(path=path, reason=error.strerror)) from None
+        if not quiet:
+            raise InputError(Errors.D402.format(path=path, reason=error.strerror)) from None

@@ -92,6 +92,32 @@ def test_requests_of_a_transaction_are_rewritten(nlp):
     assert second["request"] == {"method": "POST", "url": "Observation"}
 
 
+@pytest.mark.parametrize("entry", [None, {}, "x", [None], [{"request": "x"}], [{"resource": []}]])
+def test_a_damaged_bundle_is_an_error_and_not_a_crash(run, tmp_path, entry):
+    source = write(tmp_path / "in", "all.ndjson", {"resourceType": "Bundle", "type": "batch", "entry": entry}, PATIENT)
+    result = run(source)
+    assert result.exit_code == 1
+    assert "line 1" in result.stderr
+    assert "unexpected" not in result.stderr
+    assert "Patient" in (tmp_path / "out" / "all.ndjson").read_text()
+
+
+def test_a_bundle_in_a_bundle_is_refused(nlp):
+    made, (outcome, _) = release_bundle(nlp, bundle(bundle(PATIENT), PATIENT))
+    assert outcome.reason.endswith("it is in another Bundle")
+    assert len(made["entry"]) == 1
+
+
+def test_a_line_that_is_not_utf8_does_not_affect_the_others(run, tmp_path):
+    source = write(tmp_path / "in", "all.ndjson", PATIENT)
+    path = source / "all.ndjson"
+    path.write_bytes(b'{"resourceType": "Pati\xe9nt"}\n' + path.read_bytes())
+    result = run(source)
+    assert result.exit_code == 1
+    assert "line 1" in result.stderr
+    assert len((tmp_path / "out" / "all.ndjson").read_text().splitlines()) == 1
+
+
 def test_a_document_without_its_first_entry_is_refused(nlp):
     made, outcomes = release_bundle(nlp, bundle({"resourceType": "Composition"}, PATIENT, kind="document"))
     assert made is None

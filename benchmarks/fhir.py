@@ -60,14 +60,16 @@ def made(
     for person, result in zip(people, deid.pipe(texts), strict=True):
         without.update(_left(person, result.text))
     began = time.perf_counter()
-    within, status, lost = Counter[str](), Counter[str](), 0
+    within, unnoticed, status, lost = Counter[str](), Counter[str](), Counter[str](), 0
     with FhirDeidentifier(deid, key=key) as fhir:
         fhir.read(resources)
         outcomes = fhir.release(Unit(item) for item in resources)
         for person, item, outcome in zip(owners, resources, outcomes, strict=True):
             status[outcome.status] += 1
             if outcome.resource is not None:
-                within.update(_left(person, _all_text(outcome.resource)))
+                left = _left(person, _all_text(outcome.resource))
+                within.update(left)
+                unnoticed.update(left if outcome.status == "released" else [])
                 lost += sum((_facts(item) - _facts(outcome.resource)).values())
     planted = len(_left(people[0], " ".join(SENTENCES).format(**people[0])))
     _write(
@@ -79,6 +81,7 @@ def made(
             "status": dict(status),
             "planted_per_patient": planted,
             "left_in_resources": dict(within),
+            "left_without_warning": dict(unnoticed),
             "left_in_text_without_dictionary": dict(without),
             "codes_and_numbers_lost": lost,
             "resources_per_second": round(len(resources) / (time.perf_counter() - began), 1),

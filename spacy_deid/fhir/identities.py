@@ -7,12 +7,13 @@ for dictionaries that are made from tables; see `ehr.expansion`.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..background.counts import Ambiguity
-from ..dictionaries.normalise import normalise
+from ..dictionaries.normalise import normal_form, normalise
 from ..dictionaries.store import KnownIdentities, LocalStore, StoreWriter, search_note, select_patient_terms
 from ..dictionaries.terms import LocalEntry
 from ..ehr.cleaning import NAMES, clean
@@ -40,6 +41,7 @@ _KINDS = {
 _ROLES = {"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN", "organization": "PERSON"}
 _ROLES["location"] = "PERSON"
 _SCREENED = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "MRN", "PHONE", "EMAIL", "STREET"})
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _LONGEST = 5  # words of a name
 _SHORTEST = 4  # letters of a term that a kept code or address is screened for
 
@@ -264,6 +266,20 @@ class Identities:
         own = select_patient_terms(self.store, patient_id).own
         matches = search_note(self.store, own, text, normalise(text), None)
         return any(match.label in _SCREENED and match.end - match.start >= _SHORTEST for match in matches)
+
+    def has_weak_name(self, text: str, patient_id: str) -> bool:
+        """Whether a released text has a capitalized word that is a name of the patient and also a common word.
+
+        Such a name is only searched for next to other names; see `dictionaries.conditions`.
+
+        text (str): the released text.
+        patient_id (str): the patient whom it is about.
+        RETURNS (bool): True if a person should look at the text.
+        """
+        own = select_patient_terms(self.store, patient_id).own if self.store else None
+        weak = {entry.term for entry in own.entries if entry.condition} if own else set()
+        words = {word for word in _WORD.findall(text) if not word[0].islower()} if weak else set()
+        return any(normal_form(word) in weak for word in words)
 
     def names_anyone(self, text: str) -> bool:
         """Whether a released text contains the full name or a number of any person in the export.

@@ -192,7 +192,10 @@ class FhirDeidentifier:
             outcome.labels.update(edit.label for edit in result.edits if edit.label)
             try:
                 fill(slot, result, slot.path)
-                if not drafts[i].is_about_a_patient and self._identities.names_anyone(result.text):
+                draft = drafts[i]
+                if draft.person and self._identities.has_weak_name(result.text, draft.person.patient_id):
+                    outcome.warnings.append(f"{slot.path}: it has a common word that is also a name of the patient")
+                if not draft.is_about_a_patient and self._identities.names_anyone(result.text):
                     slot.released = None
             except Exception as error:
                 _fail(outcome, error)

@@ -277,6 +277,16 @@ def test_a_damaged_attachment_is_an_error_without_content(release):
     assert outcome.reason == "DocumentReference.content[0].attachment.data: it is not a valid base64Binary"
 
 
+def test_a_common_word_that_is_a_name_of_the_patient_is_a_warning(release):
+    patient = {**PATIENT, "name": [{"family": "Blanco", "given": ["Wilhelmina"]}]}
+    observation = {"resourceType": "Observation", "status": "final", "subject": {"reference": "Patient/p1"}}
+    texts = ("Blanco queda estable", "color blanco", "nada")
+    named, color, other = release(*({**observation, "code": {"text": text}} for text in texts), people=[patient])
+    assert named.status == "review"
+    assert named.warnings == ["Observation.code.text: it has a common word that is also a name of the patient"]
+    assert (color.status, other.status) == ("released", "released")
+
+
 def test_a_resource_about_two_patients_is_refused(release):
     actors = [{"actor": {"reference": f"Patient/{number}"}, "status": "accepted"} for number in ("p1", "p2")]
     (outcome,) = release({"resourceType": "Appointment", "status": "booked", "participant": actors})

@@ -144,6 +144,7 @@ def fhir(
                 dictionaries=detection.dictionaries,
                 batch_size=options.batch_size,
                 n_process=options.n_process,
+                seconds=60 * documents.file_minutes,
             )
         )
         run.read_files(job.source for job in jobs)

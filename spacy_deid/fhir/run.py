@@ -94,6 +94,7 @@ class FhirDeidentifier:
         copy.
     batch_size (int): number of resources whose texts go through the pipeline together.
     n_process (int): number of worker processes.
+    seconds (float): time limit for an attachment, 0 for none. With a limit, attachments are read in worker processes.
     RAISES: ConfigError as `Deidentifier` and `ProjectKey.from_file`.
     """
 
@@ -107,6 +108,7 @@ class FhirDeidentifier:
         dictionaries: Path | None = None,
         batch_size: int = 64,
         n_process: int = 1,
+        seconds: float = 0,
     ) -> None:
         self.deid = deid
         self.profile = profile or default_profile()
@@ -121,7 +123,7 @@ class FhirDeidentifier:
             limits_ages=self._surrogate.policy.action("AGE") != "keep",
         )
         self._dictionaries = dictionaries
-        self._batch_size, self._n_process = batch_size, n_process
+        self._batch_size, self._n_process, self._seconds = batch_size, n_process, seconds
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -185,7 +187,8 @@ class FhirDeidentifier:
                 drafts[i] = draft
         slots = [(i, slot) for i, draft in drafts.items() for slot in draft.slots if not slot.label]
         items = [(slot.source, drafts[i].ehr) for i, slot in slots]
-        results = self.deid.pipe(items, n_process=self._n_process)
+        seconds = self._seconds if any(slot.kind == "file" for _, slot in slots) else 0
+        results = self.deid.pipe(items, n_process=self._n_process, seconds=seconds)
         for (i, slot), result in zip(slots, results, strict=True):
             outcome = outcomes[i]
             outcome.warnings += [f"{slot.path}: {warning}" for warning in result.warnings]

@@ -1,5 +1,6 @@
 """Bundles, bulk files and the command."""
 
+import base64
 import json
 
 import pytest
@@ -188,6 +189,20 @@ def test_an_own_profile_removes_what_it_does_not_name(run, tmp_path):
     assert run(source, "--profile", profile).exit_code == 0
     released = json.loads((tmp_path / "out" / "one.json").read_text())
     assert sorted(released) == ["gender", "id", "resourceType"]
+
+
+def test_attachments_are_read_in_a_worker_process(run, tmp_path):
+    data = base64.b64encode(f"Seen: {GIVEN} {FAMILY}".encode()).decode()
+    content = [{"attachment": {"contentType": "text/plain", "data": data}}]
+    about = {"status": "current", "subject": {"reference": "Patient/p1"}}
+    source = write(
+        tmp_path / "in", "all.ndjson", PATIENT, {"resourceType": "DocumentReference", **about, "content": content}
+    )
+    assert run(source).exit_code == 0
+    patient, document = map(json.loads, (tmp_path / "out" / "all.ndjson").read_text().splitlines())
+    name = patient["name"][0]
+    text = base64.b64decode(document["content"][0]["attachment"]["data"]).decode()
+    assert text == f"Seen: {name['given'][0]} {name['family']}"
 
 
 def test_worker_processes_give_the_same(run, tmp_path):

@@ -6,6 +6,7 @@ An operating point is a named set of thresholds of the token classifier, such as
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -159,6 +160,31 @@ def use_dictionaries(nlp: Language, folder: str | Path, **settings: Any) -> None
         ruler.open_dictionaries(folder)
     for surrogate in find_components(nlp, "deid_surrogate"):
         surrogate.open_roster(folder)
+
+
+@contextmanager
+def borrow_dictionaries(nlp: Language, folder: str | Path) -> Iterator[None]:
+    """Open dictionaries in a pipeline for the duration of a ``with`` block. Afterwards those that were open before are
+    open again, or none.
+
+    nlp (Language): the pipeline.
+    folder (Union[str, Path]): folder with the dictionaries.
+    RAISES: ConfigError as `use_dictionaries`.
+    """
+    rulers = [(ruler, ruler.expects_dictionaries) for ruler in find_components(nlp, "deid_ruler")]
+    before = next((ruler.store.folder for ruler, _ in rulers if ruler.store), None)
+    use_dictionaries(nlp, folder)
+    try:
+        yield
+    finally:
+        for ruler in find_components(nlp, "deid_ruler"):
+            ruler.close_dictionaries()
+        for ruler, expects in rulers:
+            ruler.expects_dictionaries = expects
+        for surrogate in find_components(nlp, "deid_surrogate"):
+            surrogate.close_roster()
+        if before is not None:
+            use_dictionaries(nlp, before)
 
 
 def patient_terms(nlp: Language, patient_id: Any) -> list[str]:

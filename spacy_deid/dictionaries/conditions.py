@@ -14,6 +14,9 @@ A term can have the condition "name", which means that it is both an ordinary wo
 After a cue that is not a title, and as a signature, the term must be capitalised. Next to another part of a name, it
 must be capitalised if that part is.
 
+A patient's own term with the condition "capital" also counts wherever it begins with a capital, even if it is a title
+("Dean"). This finds every name, at the cost of some ordinary words at the start of a sentence.
+
 A one-word name of a person in the institution dictionary must also be capitalised, unless the note has almost no
 capitals: a member of staff is called Bill, and a patient got a bill.
 
@@ -156,6 +159,7 @@ def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: b
     held = {i for i in left if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
     beside = _Neighbours(text, spans)
     if own:
+        held |= {i for i in unsure if _counts_capitalised(text, spans[i])}
         return held | {i for i in left - held if beside.of(i) or _is_capitalised(text, spans[i])}
     sure = held | {i for i, span in spans.items() if any(not tag.condition for tag in span.tags)}
     while new := {i for i in left - held if sure.intersection(beside.of(i))}:
@@ -168,6 +172,11 @@ def _is_no_name(word: str) -> bool:
     """Return whether an ambiguous word cannot be a name: a title ("Mr", as initials of Mara Rossi), or up to three
     letters in lower case."""
     return word.lower() in _titles() or (len(word) <= _INITIALS and word.islower())
+
+
+def _counts_capitalised(text: str, span: _Span) -> bool:
+    """Return whether a span begins with a capital and its term has the condition "capital"."""
+    return text[span.start].isupper() and any(tag.condition == "capital" for tag in span.tags)
 
 
 def _has_cue(text: str, span: _Span) -> bool:

@@ -211,7 +211,7 @@ def _broken(source: str | Path, row: int, reason: str) -> ConfigError:
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 """Labels of names of persons."""
 
-CONDITIONS = ("", "name")
+CONDITIONS = ("", "name", "capital")
 LONG = f"longer than {MAX_LENGTH} characters"
 GENERAL = "would match nearly everywhere"
 """Reasons for which entries of an EHR are left out of the dictionaries, as used in counts."""
@@ -231,7 +231,7 @@ class Tag(NamedTuple):
 
     label (str): canonical label.
     rule (str): the column that the term is from, as "table.column".
-    condition (str): "" or "name"; see `LocalEntry`.
+    condition (str): "", "name" or "capital"; see `LocalEntry`.
     """
 
     label: str
@@ -246,7 +246,7 @@ class LocalEntry(NamedTuple):
     label (str): canonical label.
     rule (str): the column that the value is from, as "table.column".
     condition (str): "" if the term always matches; "name" for a name that is also an ordinary word and matches only
-        in the context of a name, see `conditions`.
+        in the context of a name; "capital" for one that also matches wherever it is capitalised; see `conditions`.
     """
 
     term: str

@@ -1,14 +1,16 @@
 """Find out whom the resources of an export are about, and make a dictionary of the persons in it.
 
 Names, addresses, numbers and dates of birth of a Patient and of its RelatedPersons become terms of this patient, which
-are searched for in all text of the patient's compartment. Practitioners, Organizations and Locations become terms of
-the institution, which are searched for everywhere. The terms are expanded into the ways in which notes write them, as
-for dictionaries that are made from tables; see `ehr.expansion`.
+are searched for in all text of the patient's compartment. So do names that only a reference or an annotation of the
+compartment states, such as the display "Dr Adam Careful" of an author. Practitioners, Organizations and Locations
+become terms of the institution, which are searched for everywhere. The terms are expanded into the ways in which notes
+write them, as for dictionaries that are made from tables; see `ehr.expansion`.
 """
 
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +23,11 @@ from ..ehr.entry_maker import Cell, EntryMaker, surname_column
 from ..ehr.expansion import expand
 from ..ehr.mapping import Column, Source, Table
 from ..ehr.report import BuildReport
+from ..errors import ConfigError, Errors
 from ..patient_ids import normal_id
+from .definitions import Element, load_definitions
 from .json_values import write_json
-from .profile import Profile
+from .profile import Profile, ResourceRule
 from .references import Place, read_reference
 
 _NAME_KINDS = ("given", "surname", "former", "full")
@@ -40,10 +44,14 @@ _KINDS = {
 }
 _ROLES = {"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN", "organization": "PERSON"}
 _ROLES["location"] = "PERSON"
+_STATED = {"Patient": "patient", "RelatedPerson": "relative", "Person": "relative"}
+_STATED |= {"Practitioner": "clinician", "PractitionerRole": "clinician"}
+"""Type of the target of a reference → the kind of person whose name the reference displays."""
+
 _SCREENED = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "MRN", "PHONE", "EMAIL", "STREET"})
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LONGEST = 5  # words of a name
-_SHORTEST = 4  # letters of a term that a kept code or address is screened for
+_SHORTEST = 4  # letters of a term that kept codes, addresses and shared texts are screened for
 
 
 class Person(NamedTuple):
@@ -95,8 +103,8 @@ class Identities:
         self._about: dict[str, str] = {}
         self._binaries: set[str] = set()
         self._waiting: list[tuple[str, list[list[Cell]]]] = []
-        self.store: LocalStore | None = None
-        self._known: KnownIdentities | None = None
+        self._stated: set[int] = set()  # hashes of the patients and names of `_waiting`, to add each only once
+        self._store: LocalStore | None = None
 
     def __repr__(self) -> str:
         return f"Identities({len(self._patients)} patients)"
@@ -119,6 +127,7 @@ class Identities:
             self.read(item, "", writer, contained=True)
         if rule is None or not isinstance(kind, str):
             return
+        self._read_stated(resource, kind, rule, full_url)
         key = _contained_key(resource) if contained else _own_key(resource, full_url)
         place = read_reference(full_url)
         if place is not None and not place.type and key != place.key:
@@ -140,6 +149,48 @@ class Identities:
         if len(self._waiting) > 10_000 and not self._system:
             self._write_waiting(writer)
 
+    def _read_stated(self, resource: Mapping[str, Any], kind: str, rule: ResourceRule, full_url: str) -> None:
+        """Read the persons that a resource about a patient names without a resource of their own: in the display of a
+        reference, as the author of an annotation, or in a contained Patient or RelatedPerson."""
+        own = [_own_key(resource, full_url)] if rule.source == "patient" else []
+        patients = own or self._find_about(resource, rule.about)
+        people = [
+            [Cell(next(column for column in self._tables[source].columns if column.kind == "full"), value)]
+            for source, text in self._find_stated(resource, kind)
+            for value, reason in [clean("full", text, self._lang)]
+            if not reason
+        ]
+        for item in _objects(resource.get("contained")):
+            if item.get("resourceType") in ("Patient", "RelatedPerson"):
+                people += self._people("relative", item)
+        for patient in filter(None, patients):
+            new = [cells for cells in people if hash((patient, *cells)) not in self._stated]
+            self._stated.update(hash((patient, *cells)) for cells in new)
+            self._waiting += [(patient, new)] if new else []
+
+    def _find_stated(self, value: Mapping[str, Any], owner: str) -> Iterator[tuple[str, str]]:
+        """Yield kind and name of each person that an element of a resource or of a complex value names."""
+        definitions = load_definitions()
+        elements = definitions.elements(owner) if definitions.has(owner) else {}
+        for name, item in value.items():
+            element = elements.get(name)
+            if element is None:
+                continue
+            if name == "authorString" or (owner, name) == ("FamilyMemberHistory", "name"):
+                yield from (("clinician" if name == "authorString" else "relative", text) for text in _strings(item))
+            for part in _objects(item):
+                if element.type == "Reference" and (source := self._stated_source(part, element)):
+                    yield from ((source, text) for text in _strings(part.get("display")))
+                yield from self._find_stated(part, str(part.get("resourceType", element.type)))
+
+    def _stated_source(self, reference: Mapping[str, Any], element: Element) -> str:
+        """Return the kind of person that a reference names; "" for anything else. A reference without a known target
+        names the first kind of person that the element can refer to."""
+        text, kind = reference.get("reference"), reference.get("type")
+        place = read_reference(text) if isinstance(text, str) else None
+        target = self.type_of(place) if place else kind.rpartition("/")[2] if isinstance(kind, str) else ""
+        return next((_STATED[name] for name in ([target] if target else element.targets) if name in _STATED), "")
+
     def finish(self, writer: StoreWriter, folder: Path) -> None:
         """Write the terms of the patients and open the dictionary.
 
@@ -147,9 +198,10 @@ class Identities:
         folder (Path): its folder.
         """
         self._write_waiting(writer)
-        writer.commit({"sources": {"fhir": "resources"}, "fuzzy": False})
-        self.store = LocalStore.open(folder)
-        self._known = KnownIdentities(self.store)
+        writer.commit({"sources": {"fhir": "resources"}})
+        self._store = LocalStore.open(folder)
+        self._known = KnownIdentities(self._store)
+        self.__dict__.pop("_single_names", None)
 
     def _write_waiting(self, writer: StoreWriter) -> None:
         """Write the terms of patients and relatives whose patient is known by now."""
@@ -195,12 +247,21 @@ class Identities:
                 yield from self._forms(surname_column(names), self._maker.combined(names, self._lang))
 
     def _forms(self, column: Column, forms: Sequence[Any]) -> Iterator[LocalEntry]:
-        """Yield an entry for each variant. Names that are also common words match only next to other names."""
+        """Yield an entry for each variant. A name that is also a common word matches where it is capitalised if it is
+        that of the patient or a relative; initials, and such names of others, match only next to other names."""
         for form in forms:
             weak = column.kind in NAMES and self._maker.is_weak(form, self._lang)
-            yield LocalEntry(form.text, column.label, column.rule, "name" if weak else "")
+            by_capital = not form.weak and column.label in ("PATIENT", "RELATIVE")
+            yield LocalEntry(form.text, column.label, column.rule, weak * ("capital" if by_capital else "name"))
 
     # --- the second pass: look up ---
+
+    @property
+    def store(self) -> LocalStore:
+        """LocalStore: The dictionary. RAISES: ConfigError (D989) before `finish`."""
+        if self._store is None:
+            raise ConfigError(Errors.D989)
+        return self._store
 
     def person(self, key: str) -> Person:
         """Return what is known about a patient.
@@ -261,40 +322,52 @@ class Identities:
         patient_id (str): the patient whom the resource is about; "" for none.
         RETURNS (bool): True if it contains one, in any spelling of the dictionary.
         """
-        if self.store is None or len(text) < _SHORTEST:
+        if len(text) < _SHORTEST:
             return False
         own = select_patient_terms(self.store, patient_id).own
         matches = search_note(self.store, own, text, normalise(text), None)
         return any(match.label in _SCREENED and match.end - match.start >= _SHORTEST for match in matches)
 
     def has_weak_name(self, text: str, patient_id: str) -> bool:
-        """Whether a released text has a capitalized word that is a name of the patient and also a common word.
+        """Whether a released text has a word that may be a name of the patient, but is also a common word.
 
-        Such a name is only searched for next to other names; see `dictionaries.conditions`.
+        Such a name is replaced where it is capitalised or next to other names. In a text without capitals, any such
+        word can be the name.
 
         text (str): the released text.
         patient_id (str): the patient whom it is about.
         RETURNS (bool): True if a person should look at the text.
         """
-        own = select_patient_terms(self.store, patient_id).own if self.store else None
+        own = select_patient_terms(self.store, patient_id).own
         weak = {entry.term for entry in own.entries if entry.condition} if own else set()
-        words = {word for word in _WORD.findall(text) if not word[0].islower()} if weak else set()
-        return any(normal_form(word) in weak for word in words)
+        words = set(_WORD.findall(text)) if weak else set()
+        has_capitals = text != text.lower()
+        return any(normal_form(word) in weak for word in words if not (has_capitals and word[0].islower()))
 
     def names_anyone(self, text: str) -> bool:
-        """Whether a released text contains the full name or a number of any person in the export.
+        """Whether a released text contains a name or a number of any person in the export.
 
-        Resources that are about no patient, such as a Medication, are not searched for the names of all patients,
-        because one of them is nearly always a word of the text. So they are checked after their release.
+        Resources that are about no patient, such as a Medication, are not searched for the names of all patients. So
+        they are checked after their release. Single names that are also common words are not checked.
 
         text (str): the released text.
         RETURNS (bool): True if up to five consecutive words of it are one.
         """
-        if self._known is None:
-            return False
         words = [word for part in text.split() if (word := part.strip(".,;:!?()[]<>\"'"))]
         spans = ((i, i + size) for size in range(1, _LONGEST + 1) for i in range(len(words) - size + 1))
-        return any(" ".join(words[start:end]) in self._known for start, end in spans)
+        singles = {normal_form(part) for part in _WORD.findall(text)}
+        return not singles.isdisjoint(self._single_names) or any(
+            " ".join(words[start:end]) in self._known for start, end in spans
+        )
+
+    @cached_property
+    def _single_names(self) -> frozenset[str]:
+        """All single words that are names of patients or relatives and no common words."""
+        terms = self.store.patients.terms()
+        people = ((term, tag.condition) for term, tag in terms if tag.label in ("PATIENT", "RELATIVE"))
+        return frozenset(
+            term for term, condition in people if not condition and term.isalpha() and len(term) >= _SHORTEST
+        )
 
 
 def find_values(value: Any, path: str) -> Iterator[Any]:

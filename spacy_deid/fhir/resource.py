@@ -276,7 +276,10 @@ class _Walk:
         if not isinstance(value, str) or element.codes or element.type == "time":
             return value
         patient = self._draft.person.patient_id if self._draft.person else ""
-        return None if self._identities.finds_identifier(value, patient) else value
+        published = str(parent.get("system", "")).startswith(self._profile.display_systems)
+        shared = not self._draft.is_about_a_patient and not published
+        found = self._identities.finds_identifier(value, patient) or (shared and self._identities.names_anyone(value))
+        return None if found else value
 
     def _date(self, value: str, element: Element, path: str, parent: Mapping[str, Any]) -> Slot:
         """Make a slot of a date. The time of day is kept."""

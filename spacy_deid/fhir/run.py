@@ -24,7 +24,7 @@ from ..deidentifier import Deidentifier
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError, describe
 from ..io import decode, whole_file
-from ..loading import find_component, use_dictionaries
+from ..loading import borrow_dictionaries, find_component
 from ..surrogates.keys import ProjectKey
 from .definitions import check_resource, load_definitions
 from .identities import Identities
@@ -84,7 +84,7 @@ class Outcome:
 class FhirDeidentifier:
     """De-identifies resources with one deidentifier, one profile and the dictionary of one export.
 
-    deid (Deidentifier): the deidentifier of texts. It gets the dictionary of the export.
+    deid (Deidentifier): the deidentifier of texts. It has the dictionary of the export until the end of the context.
     profile (Optional[Profile]): the allow-list; None for the one that ships with the package.
     key (Optional[Union[str, Path, ProjectKey]]): the project key, from which ids are derived; None for ids that are
         the same in this run only.
@@ -133,13 +133,13 @@ class FhirDeidentifier:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the worker processes and delete the dictionary."""
+        """Stop the worker processes, close and delete the dictionary, and open the one that was open before."""
         self._stack.close()
 
     # --- the first pass ---
 
     def read(self, resources: Iterable[Mapping[str, Any]]) -> None:
-        """Read all resources of an export, and make the dictionary of the persons in them.
+        """Read all resources of an export, and make the dictionary of the persons in them. Call it once.
 
         resources (Iterable[Mapping]): resources and Bundles, parsed by `json_values.read_json`. Damaged ones are
             ignored here; `release` reports them.
@@ -153,7 +153,8 @@ class FhirDeidentifier:
                 for item, full_url in _entries(resource):
                     self._read(item, full_url, writer)
             self._identities.finish(writer, store)
-        use_dictionaries(self.deid.nlp, store)
+        self.deid.close()  # worker processes have the dictionaries of the time at which they started
+        self._stack.enter_context(borrow_dictionaries(self.deid.nlp, store))
 
     def _read(self, resource: Mapping[str, Any], full_url: str, writer: StoreWriter) -> None:
         """Read what a resource says about persons, as far as a damaged one can be read."""
@@ -171,13 +172,18 @@ class FhirDeidentifier:
 
         units (Iterable[Unit]): resources, without Bundles.
         YIELDS (Outcome): one outcome per resource, in order.
+        RAISES: ConfigError (D989) if no resources were read before.
         """
         source = iter(units)
         while batch := list(islice(source, self._batch_size)):
             yield from self._release_batch(batch)
 
     def _release_batch(self, batch: list[Unit]) -> list[Outcome]:
-        """De-identify some resources, whose texts go through the pipeline as one stream."""
+        """De-identify some resources, whose texts go through the pipeline as one stream.
+
+        RAISES: ConfigError (D989) if no resources were read before.
+        """
+        _ = self._identities.store
         outcomes: list[Outcome] = []
         drafts: dict[int, Draft] = {}
         for i, unit in enumerate(batch):

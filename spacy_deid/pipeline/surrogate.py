@@ -169,6 +169,10 @@ class Surrogate:
         self._store = LocalStore.open(folder)
         self._roster = KnownIdentities(self._store)
 
+    def close_roster(self) -> None:
+        """Close the dictionaries of `open_roster`. Their names can be surrogates again."""
+        self._store, self._roster = None, ()
+
     @property
     def lacks_key(self) -> bool:
         """bool: Whether the style requires a project key that was not set."""

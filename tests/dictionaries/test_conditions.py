@@ -95,6 +95,11 @@ def test_a_patients_own_name_counts_in_small_letters_too():
     assert found(own(("nadia", SURNAME)), "Le dije a nadia que viniera a Urgencias.") == ["nadia"]
 
 
+def test_a_name_with_the_condition_capital_counts_where_it_is_capitalised():
+    terms = own(("dean", Tag("PATIENT", "p.given", "capital")), ("rosa", Tag("PATIENT", "p.given", "capital")))
+    assert found(terms, "Dean left. ROSA stays: a rosa, the dean.") == ["Dean", "ROSA"]
+
+
 def test_lowercase_words_and_titles_are_not_initials():
     terms = own(("de", GIVEN), ("la", GIVEN), ("mr", GIVEN), ("rogers", SURNAME))
     assert found(terms, "En el momento de la intervención. Mr. Rogers came. Rogers, DE") == ["Rogers", "Rogers", "DE"]

@@ -7,7 +7,10 @@ import pytest
 from fhir_resources import CANARIES, FAMILY, GIVEN, PATIENT, PRACTITIONER, parse
 
 from spacy_deid import Deidentifier
-from spacy_deid.fhir.run import FhirDeidentifier
+from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
+from spacy_deid.errors import ConfigError
+from spacy_deid.fhir.run import FhirDeidentifier, Unit
 from spacy_deid.surrogates.keys import ProjectKey
 
 BASE = "http://hospital.example/fhir"
@@ -101,6 +104,27 @@ def test_a_damaged_bundle_is_an_error_and_not_a_crash(run, tmp_path, entry):
     assert "line 1" in result.stderr
     assert "unexpected" not in result.stderr
     assert "Patient" in (tmp_path / "out" / "all.ndjson").read_text()
+
+
+def test_nothing_is_released_before_the_export_is_read(nlp):
+    with (
+        FhirDeidentifier(Deidentifier(nlp, style="tag")) as fhir,
+        pytest.raises(ConfigError, match="call `read` first"),
+    ):
+        list(fhir.release([Unit(parse(PATIENT))]))
+
+
+def test_the_deidentifier_has_its_own_dictionaries_again_after_an_export(nlp, tmp_path):
+    entries = [LocalEntry("thistlewood", "CLINICIAN", "s.name")]
+    with StoreWriter(tmp_path / "d") as writer:
+        writer.add_institution(entries)
+        writer.commit({})
+    deid = Deidentifier(nlp, style="tag", dictionaries=tmp_path / "d")
+    text = f"{FAMILY.lower()} and thistlewood"
+    with FhirDeidentifier(deid) as fhir:
+        fhir.read([parse(PATIENT)])
+        assert deid(text, {"patient_id": "p1"}).text.startswith("[PATIENT]")
+    assert deid(text, {"patient_id": "p1"}).text == f"{FAMILY.lower()} and [CLINICIAN]"
 
 
 def test_a_bundle_in_a_bundle_is_refused(nlp):

@@ -86,6 +86,7 @@ def find_identities(
     known += [Mention(name, label) for name, label in others]
     everyone = [*known, *mentions]
     read = [read_parts(mention, names) for mention in everyone]
+    _restore_known_names(read, len(known))
     taken = find_lemmas(read, names)
     for parts, mention in zip(read, everyone, strict=True):
         set_kinds(parts, mention, names)
@@ -106,6 +107,19 @@ def find_identities(
     _find_sexes(read, everyone, owners, names, facts)
     initials = {part.folded for parts in read for part in parts if part.role == "initial"}
     return NotePersons(read[len(known) :], owners[len(known) :], persons, taken | initials)
+
+
+def _restore_known_names(read: Sequence[NameParts], known: int) -> None:
+    """Set the role "name" of capitalised titles and kinship words that are part of a known name: the "Doctor" of
+    "Doctor Hume" is a given name if the dictionaries have "Hume, Doctor".
+
+    read (Sequence[list[NamePart]]): the words of each mention, changed in place. The known names come first.
+    known (int): number of known names.
+    """
+    own = {part.folded for parts in read[:known] for part in parts if part.role == "name"}
+    for part in (part for parts in read for part in parts):
+        if part.role in ("kept", "kin") and part.folded in own and part.text[:1].isupper():
+            part.role = "name"
 
 
 def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str:

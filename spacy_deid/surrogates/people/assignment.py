@@ -96,7 +96,13 @@ class NameAssignment:
         RETURNS (str): a nickname; the given name itself if no nickname of it is allowed.
         """
         nicknames = self.conventions.nicknames.get(fold(name), ())
-        known = [one for one in nicknames if one.isalpha() and self._is_allowed(one, known_as)]
+        counts = [self.names.counts[sex] for sex in ("female", "male")]
+        own, other = sorted(counts, key=lambda counted: -counted.get(fold(name), 0))
+        known = [
+            one
+            for one in nicknames
+            if one.isalpha() and own.get(fold(one), 0) >= other.get(fold(one), 0) and self._is_allowed(one, known_as)
+        ]
         return self.key.draw("person", "nickname", fold(name), known_as, str(variant)).choice(known) if known else name
 
     def letter(self, kind: str, letter: str, variant: int) -> str | None:

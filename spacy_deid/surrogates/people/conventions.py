@@ -21,6 +21,7 @@ class NamingConventions:
     titles (Mapping[str, str]): title → the sex of its bearers: "female", "male" or "either".
     before_given (frozenset[str]): titles that usually precede a given name, such as "don".
     context (Mapping[str, str]): word before a name, such as "madre" → the sex that it indicates.
+    nearby (Mapping[str, str]): word near a name, such as "she" or "ingresada" → the sex that it suggests.
     particles (frozenset[str]): words within a name that are not names, such as "de".
     suffixes (frozenset[str]): words after a name that are not names, such as "Jr.".
     marker (re.Pattern): matches the words before a maiden name, such as "née".
@@ -37,6 +38,7 @@ class NamingConventions:
     titles: Mapping[str, str]
     before_given: frozenset[str]
     context: Mapping[str, str]
+    nearby: Mapping[str, str]
     particles: frozenset[str]
     suffixes: frozenset[str]
     marker: re.Pattern[str]
@@ -58,6 +60,7 @@ def load_conventions(lang: str) -> NamingConventions:
     language = get_language(lang)
     own, nicknames = language.read_toml("people.toml"), language.read_toml("expansion.toml").get("nicknames", {})
     order, titles, context = own.get("order", {}), own.get("titles", {}), own.get("context", {})
+    nearby = own.get("nearby", {})
     markers = sorted(own.get("markers", {}).get("maiden", ()), key=len, reverse=True)
     folded_nicknames = {fold(name): tuple(given) for name, given in nicknames.items()}
     full_names: dict[str, tuple[str, ...]] = {}
@@ -71,6 +74,7 @@ def load_conventions(lang: str) -> NamingConventions:
         titles={fold(word): sex for sex in ("either", "male", "female") for word in titles.get(sex, ())},
         before_given=frozenset(map(fold, titles.get("given", ()))),
         context={fold(word): sex for sex in ("female", "male") for word in context.get(sex, ())},
+        nearby={fold(word): sex for sex in ("female", "male") for word in nearby.get(sex, ())},
         particles=frozenset(load_name_words("particles")),
         suffixes=frozenset((*load_name_words("suffixes"), *load_name_words("credentials"))),
         # as written, because "O. S." are initials; a pattern that never matches if there are no markers

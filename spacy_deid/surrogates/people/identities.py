@@ -4,6 +4,7 @@ Names are compared by their lemma, the folded nominative. It is the same for all
 spelling mistakes of a name, and for its nicknames.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from ...lang import get_language
 from ...lang.inflection import Analysis, Inflector
 from ...lang.text import fold
 from ..mention import Mention, number_persons
-from .name_lists import NameLists
+from .name_lists import NameLists, guess_sex
 from .name_parts import NamePart, NameParts, read_parts, set_kinds, title_before
 
 _CLEAR = 0.9  # share of one sex among the bearers of a given name above which the name indicates this sex
@@ -24,6 +25,7 @@ _NAME_AND_NICKNAME = 3000  # bearers from which a nickname is a name of its own
 # Votes for the sex of a person.
 _FACTS, _TITLE, _TITLE_AGAINST_NAME, _FIRST_NAME, _OTHER_NAME, _WORD_BEFORE = 200, 100, 5, 10, 1, 1
 
+_WORDS = re.compile(r"[^\W\d_]+")
 _SHORTEST_MISSPELLED, _LONGEST_MISSPELLED = 5, 60  # letters of a word that may be misspelled
 # Shares of forms among the proper nouns of running text.
 _RARE_CASE, _PLURAL_OR_POSSESSIVE = 0.01, 0.002
@@ -142,7 +144,7 @@ def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str
     female, male = names.count("female", lemma), names.count("male", lemma)
     if female != male:
         return "female" if female > male else "male"
-    return names.sex_of_ending(lemma) or ("female" if lemma.endswith("a") else "male")
+    return guess_sex(lemma, names)
 
 
 def _resolve_nicknames(read: Sequence[NameParts], names: NameLists) -> None:
@@ -201,9 +203,13 @@ def _find_sexes(
     names: NameLists,
     facts: Mapping[str, str],
 ) -> None:
-    """Set the sex of each person by a weighted vote of known facts, titles, given names and words before mentions."""
+    """Set the sex of each person by a weighted vote of known facts, titles, given names and words before mentions.
+
+    If there are no votes, such as for an unlisted given name, words near the mentions decide: "she", "ingresada".
+    """
     conventions = names.conventions
     votes: dict[int, Counter[str]] = defaultdict(Counter)
+    near: dict[int, Counter[str]] = defaultdict(Counter)
     for parts, mention, owner in zip(read, mentions, owners, strict=True):
         if owner is None:
             continue
@@ -221,15 +227,25 @@ def _find_sexes(
         for part in parts:
             if part.role == "name" and part.kind == "given" and (sex := _clear_sex(part.lemma, names)):
                 votes[id(owner)][sex] += _FIRST_NAME if part.lemma == first else _OTHER_NAME
+    for mention, owner in zip(mentions, owners, strict=True):
+        if owner is not None and not votes[id(owner)]:
+            words = _WORDS.findall(fold(f"{mention.before} {mention.after}"))
+            near[id(owner)].update(conventions.nearby[word] for word in words if word in conventions.nearby)
     for owner in owners:
+        if owner is not None and (near[id(owner)].total() and near[id(owner)]["female"] != near[id(owner)]["male"]):
+            owner.sex = near[id(owner)].most_common(1)[0][0]
         if owner is not None and votes[id(owner)]:
             owner.sex = votes[id(owner)].most_common(1)[0][0]
 
 
 def _clear_sex(lemma: str, names: NameLists) -> str:
-    """Return the sex of at least 90 % of the bearers of a given name; "" if there is no such majority."""
+    """Return the sex of at least 90 % of the bearers of a given name; "" if there is no such majority, or if the name
+    is on no list.
+    """
     female, male = names.count("female", lemma), names.count("male", lemma)
     if female + male == 0:
+        if rare := names.rare_sexes.get(lemma):
+            return rare
         female, male = (int(lemma in names.proper[sex]) for sex in ("female", "male"))
     if female + male and max(female, male) >= _CLEAR * (female + male):
         return "female" if female > male else "male"

@@ -1,7 +1,8 @@
 """Read the name lists of a language, and find names that are similar enough to replace a given name.
 
 Files of the language: ``names/{female,male,surname}.csv`` (name, count; most frequent first), the groups of origin in
-``names/origins.toml``, and the decades in which the bearers of given names were born in ``names/decades.csv``.
+``names/origins.toml``, the decades in which the bearers of given names were born in ``names/decades.csv``, and the sex
+of unlisted given names whose ending suggests the other sex in ``names/rare_sexes.csv``.
 
 The lists are divided into strata of similar names, and a surrogate is drawn from the stratum of its original. Names of
 a stratum have in common: name type (given name of a sex, or surname), group of origin, particles ("de la Fuente",
@@ -42,6 +43,8 @@ _LONGEST_ENDING = 5  # letters by which an unlisted name is compared with listed
 _LEAST_ALIKE = 4  # listed names with the same ending that are needed for a conclusion
 _CLEAR_MAJORITY = 0.75  # share of the names with an ending that have one sex
 _COST_PER_LETTER = 2.3  # nats, for each letter before the shared ending
+_MOST_SHAPE_ODDS = 4.0  # nats
+_ONE_SEX = 9  # ratio of the sexes among the bearers of a given name from which it can be a surrogate
 _OTHER_SEX = 10  # ratio of frequencies above which a given name counts as one of the other sex
 
 _ERA = 20  # years
@@ -104,6 +107,7 @@ class NameLists:
     groups (dict): name → its group of origin.
     eras (dict): name → period of 20 years in which most bearers were born.
     known (frozenset[str]): all listed names, folded and in lower case.
+    rare_sexes (dict): unlisted given name → its sex, where its ending suggests the other sex.
     foreign (dict): names that are in no group of origin but look like those of one. They are not drawn.
     members (dict): group of origin → its names in their usual spelling.
     """
@@ -122,6 +126,7 @@ class NameLists:
     groups: dict[str, dict[str, str]] = field(default_factory=partial(_by_type, dict))
     eras: dict[str, dict[str, int]] = field(default_factory=partial(_by_type, dict))
     known: frozenset[str] = frozenset()
+    rare_sexes: dict[str, str] = field(default_factory=dict)
     foreign: dict[str, frozenset[str]] = field(default_factory=partial(_by_type, frozenset))
     members: dict[str, dict[str, list[str]]] = field(default_factory=partial(_by_type, dict))
     _ranks: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -216,6 +221,18 @@ class NameLists:
                 return log(self._endings[name[-length:]]) - _COST_PER_LETTER * (len(name) - length)
         return -_COST_PER_LETTER * len(name)
 
+    def shape_odds(self, folded: str) -> float:
+        """Score whether an unlisted name looks like a given name or like a surname, by its letter trigrams.
+
+        folded (str): the name, folded.
+        RETURNS (float): log odds in nats, positive for a given name, between -`_MOST_SHAPE_ODDS` and
+            `_MOST_SHAPE_ODDS`.
+        """
+        given, surname = self._kind_models
+        trigrams = _trigrams(folded)
+        odds = (_score(trigrams, given) - _score(trigrams, surname)) / 1000
+        return max(-_MOST_SHAPE_ODDS, min(_MOST_SHAPE_ODDS, odds))
+
     def settle(self) -> None:
         """Compute ranks, totals and strata from the lists. Call this once, after all lists have been read."""
         for name_type in NAME_TYPES:
@@ -234,6 +251,12 @@ class NameLists:
         return Counter(name[-length:] for name in listed for length in range(1, _LONGEST_ENDING + 1))
 
     @cached_property
+    def _kind_models(self) -> "tuple[TrigramModel, TrigramModel]":
+        """The trigram models of given names and of surnames; names that are listed as both are in neither."""
+        given, surnames = self.proper["female"].keys() | self.proper["male"].keys(), self.proper["surname"].keys()
+        return _fit(sorted(given - surnames)), _fit(sorted(surnames - given))
+
+    @cached_property
     def _endings_by_sex(self) -> dict[str, Counter[str]]:
         """Map each sex and ending to the number of listed given names that have it."""
         lengths = range(2, _LONGEST_ENDING + 1)
@@ -249,14 +272,27 @@ class NameLists:
         """Whether a name can be a surrogate of its type: not one that is mostly of another type or looks foreign."""
         if not _may_be_drawn(self.proper[name_type][folded]) or self._listed_as(name_type, folded, 1) != name_type:
             return False
-        if name_type == "surname" and self.count("given", folded) >= self.count("surname", folded):
+        if name_type == "surname":
+            if self.count("given", folded) >= self.count("surname", folded):
+                return False
+        elif not self._is_of_one_sex(name_type, folded):
             return False
         return folded not in self.foreign[name_type]
+
+    def _is_of_one_sex(self, name_type: str, folded: str) -> bool:
+        """Whether nearly all bearers of a given name are of the sex of its list."""
+        own, everybody = self.counts[name_type].get(folded, 0), self.count("given", folded)
+        return everybody * _ONE_SEX <= own * (1 + _ONE_SEX)
 
     def _widen(self, stratum: Stratum) -> list[str]:
         """Return enough names for a stratum. If it has too few, ignore first length, then frequency, era and shape."""
         if stratum.group:
-            return [name for name in self.members[stratum.name_type].get(stratum.group, []) if _may_be_drawn(name, 2)]
+            given = stratum.name_type != "surname"
+            return [
+                name
+                for name in self.members[stratum.name_type].get(stratum.group, [])
+                if _may_be_drawn(name, 2) and (not given or self._is_of_one_sex(stratum.name_type, fold(name)))
+            ]
         if stratum.particle:
             # Names that only occur with a particle may also be replaced by names that occur without one.
             keys = [key for key in self._strata if key[:3] == stratum[:3] and key.alone >= stratum.alone]
@@ -276,6 +312,16 @@ class NameLists:
             if len(found) >= _ENOUGH:
                 return found
         return found or list(self.everything(stratum.name_type))
+
+
+def guess_sex(folded: str, names: NameLists) -> str:
+    """Guess the sex of an unlisted given name from its ending.
+
+    folded (str): the name, folded.
+    names (NameLists): the name lists of the language.
+    RETURNS (str): "female" or "male".
+    """
+    return names.sex_of_ending(folded) or ("female" if folded.endswith("a") else "male")
 
 
 @lru_cache
@@ -310,6 +356,9 @@ def load_names(lang: str) -> NameLists:
     for line in language.read_lines("names/decades.csv")[1:]:
         name_type, decade, listed = line.split(",")
         names.eras[name_type].update(dict.fromkeys(map(fold, listed.split("|")), int(decade) // _ERA))
+    for line in language.read_lines("names/rare_sexes.csv")[1:]:
+        sex, listed = line.split(",")
+        names.rare_sexes.update(dict.fromkeys(listed.split("|"), sex))
     for name_type in NAME_TYPES[:2]:
         groups = {title: map(fold, members) for title, members in names.members[name_type].items()}
         names.foreign[name_type] = find_foreign(list(names.proper[name_type]), groups, names.groups[name_type])

@@ -24,6 +24,7 @@ _NAME_NOT_TITLE = 2000  # bearers from which a word is a name rather than a titl
 
 # The weights below are log probabilities in nats, unless they say otherwise.
 _UNLISTED_BEARERS = 3.0  # bearers assumed for an unlisted name
+_RARE_BEARERS = 50  # bearers assumed for a given name that is only in the list of rare ones
 _GROUP_BEARERS = 2000  # bearers assumed for a name that only a group of origin lists
 _NICKNAME_SHARE = 0.05  # share of a name's bearers who are called by a nickname of it
 _INITIAL_GIVEN = 0.8  # share of initials that stand for given names
@@ -32,6 +33,8 @@ _SURNAMES = {1: {0: -1.5, 1: 0.0, 2: -2.5}, 2: {0: -1.5, 1: -0.4, 2: 0.0, 3: -4.
 _OTHER_NUMBER = -6.0
 _NO_SURNAME = -2.0  # several given names and no surname, in a language with one surname
 _TITLE = 2.5  # for a surname, if a title precedes a single name
+_TITLE_TWO_SURNAMES = 2.5  # for two surnames without a given name behind a title: "Dra. Aldasoro Ezpeleta"
+_UNLISTED_BEHIND_TITLE = 2.0  # for a surname, if an unlisted name follows a title
 _CLINICIAN = 0.7  # for a surname, if a single name is labelled CLINICIAN
 _GIVEN_AT_THE_END = 5  # ratio of bearers from which a particle phrase at the end is not a surname
 
@@ -248,9 +251,14 @@ def _best_kinds(units: list[NameParts], mention: Mention, parts: NameParts, name
     if conventions.surname_cues and fold(mention.after).lstrip(" .,;:-").startswith(conventions.surname_cues):
         return ["given"] * size  # a field of given names, before the field of surnames
     scores = [_score(unit, names) for unit in units]
+    title = title_before(mention, parts, conventions)
+    titled = bool(title) and title not in conventions.before_given
+    two = titled and size == conventions.surnames == 2
+    if two:
+        scores[0] = _score_unlisted(scores[0], units[0], names)
     # The log odds that a single name is a surname follow from its title, the word before it, and its label.
     prior = _CLINICIAN if mention.label == "CLINICIAN" else -_CLINICIAN
-    if title := title_before(mention, parts, conventions):
+    if title:
         prior = -_TITLE if title in conventions.before_given else _TITLE
     elif fold(mention.before).rpartition(" ")[2] in conventions.context:  # "äiti Meri"
         prior = -_TITLE
@@ -265,9 +273,22 @@ def _best_kinds(units: list[NameParts], mention: Mention, parts: NameParts, name
             score += _NO_SURNAME if given == size > 1 == conventions.surnames else 0.0
             score += conventions.reversed if first == "surname" else 0.0
             score += prior if order == ["surname"] and size == 1 else 0.0
+            score += _TITLE_TWO_SURNAMES if two and not given else 0.0
             if score > best:
                 best, kinds = score, order
     return kinds
+
+
+def _score_unlisted(scores: tuple[float, float], unit: NameParts, names: NameLists) -> tuple[float, float]:
+    """Add to the log probabilities of a name behind a title what its letters suggest, if it is on no list.
+
+    Few given names are on no list, but many surnames.
+    """
+    part = unit[-1]
+    name = part.lemma or part.folded
+    if part.role != "name" or names.is_listed(name) or name in names.rare_sexes:
+        return scores
+    return scores[0] + names.shape_odds(name) / 2 - _UNLISTED_BEHIND_TITLE, scores[1]
 
 
 def _score(unit: NameParts, names: NameLists) -> tuple[float, float]:
@@ -283,6 +304,8 @@ def _score(unit: NameParts, names: NameLists) -> tuple[float, float]:
         in_group = key in names.proper["female"] or key in names.proper["male"]  # listed without a number
         as_given = float(names.count("given", key) or (_GROUP_BEARERS if in_group else 0))
         as_given += max(full, default=0) * _NICKNAME_SHARE
+        if not as_given and key in names.rare_sexes:
+            as_given = _RARE_BEARERS
         as_surname = 0.0
         if part.link or names.is_alone("surname", key):  # "Carmen" is a surname only as "del Carmen"
             in_group = key in names.proper["surname"]

@@ -34,7 +34,7 @@ from .addresses import (
 )
 from .descriptions import replace_description, replace_profession
 from .geography import MAY_STAY, Geography
-from .institutions import institution_words, replace_institution
+from .institutions import find_setting, institution_words, replace_institution
 from .state import NoteState
 
 _PLACES = frozenset({"CITY", "STATE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
@@ -66,6 +66,7 @@ def replace_places(
     """
     state = NoteState(key, lang, forbidden, (mention.text for mention in mentions))
     geography = Geography(state, suggest)
+    geography.settle(mentions)
     named = (split_marks(mention.text)[1] for mention in mentions if mention.label in _PLACES)
     for place in [found[0] for found in map(geography.find, named) if found]:
         geography.context.add(place)
@@ -75,6 +76,8 @@ def replace_places(
         if mention.label in _PLACES and (found := geography.find(split_marks(mention.text)[1], mention.label)):
             state.avoid(found[0].name)
         elif mention.label in _INSTITUTIONS:
+            if mention.label == "ORGANIZATION" and (setting := find_setting(mention, lang)) is not None:
+                geography.settings.setdefault(fold(split_marks(mention.text)[1]), setting)
             for _, word in tokens(mention.text):
                 if len(word) > _SHORTEST and fold(word) not in institution_words(lang):
                     state.avoid(word)
@@ -102,7 +105,7 @@ def _replace(mention: Mention, geography: Geography) -> str | None:
         made = replace_profession(mention, geography.state)
     if made == mention.text:  # the country of the towns and some descriptions stay
         found = geography.find(split_marks(mention.text)[1], label) if label in MAY_STAY else None
-        if label == "OTHER" or (found and geography.context.stays(found[0])):
+        if label == "OTHER" or (found and geography.stays(found[0])):
             return made
     if made is None or not made.strip() or fold(made) == fold(mention.text):
         return None

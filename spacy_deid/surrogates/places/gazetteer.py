@@ -131,6 +131,24 @@ class Gazetteer:
         if capital:
             yield [capital]
 
+    def country_of(self, region: str) -> str:
+        """Return the code of the country that a region at home belongs to; "" if the language has no country."""
+        home = self._words.get("home", ())
+        return str(self._words.get("region_countries", {}).get(region, next(iter(home), "")))
+
+    def small_towns(self, country: str) -> Sequence[str]:
+        """Return small towns of a home country, or of all home countries for ""; see `small`."""
+        return self._small_by_country.get(country, ()) or self.small
+
+    @cached_property
+    def _small_by_country(self) -> Mapping[str, Sequence[str]]:
+        """Code of a home country → its towns in `small`."""
+        found: dict[str, list[str]] = defaultdict(list)
+        own = {name: self.country_of(region) for (region, _), names in self.cities.items() for name in names}
+        for name in self.small:
+            found[own[name]].append(name)
+        return found
+
     @cached_property
     def small(self) -> Sequence[str]:
         """Small towns and villages of the language's own country, which can replace unlisted places."""

@@ -18,6 +18,7 @@ from ...lang.places import place_words
 from ...lang.text import fold, match_style, redraw, split_marks
 from ..mention import Mention
 from ..strategies import Suggest, nothing
+from .agreement import Piece, code_digits, find_chains
 from .descriptions import replace_nationality
 from .gazetteer import ABROAD, Place, load_gazetteer
 from .state import NoteState
@@ -63,6 +64,10 @@ class PlaceContext:
             self._at_home |= place.band >= _KNOWN
             self._towns[fold(place.name)] = place
 
+    def confirm_home(self) -> None:
+        """Take the note for one from home, because of a postal code or a region of the home country."""
+        self._at_home = True
+
     def stays(self, place: Place) -> bool:
         """Whether a place is a home country. It is kept, because its towns become towns of the same country."""
         return place.kind == "country" and place.region in self._home
@@ -98,6 +103,7 @@ class Geography:
 
     state (NoteState): draws the surrogates of the note.
     suggest (Suggest): a function that proposes a town, which is used if it is free. It is called for variant 0 only.
+    settings (dict[str, int]): folded name of an organization → its setting; see `institutions.find_setting`.
     """
 
     def __init__(self, state: NoteState, suggest: Suggest = nothing) -> None:
@@ -106,7 +112,86 @@ class Geography:
         self._gazetteer = load_gazetteer(state.lang)
         self._words = place_words(state.lang)
         self.context = PlaceContext(self._words.get("stays", ()))
+        self._meant: dict[str, tuple[Place, str]] = {}
+        self.settings: dict[str, int] = {}
+        self._kept: set[str] = set()
+        self._code_digits: dict[str, int] = {}
+        self._visited: set[str] = set()
+        self._foreign_codes: set[str] = set()
         self._short_countries = {fold(name) for name in self._words.get("aliases", {}) if name.isupper()}
+
+    def settle(self, mentions: Sequence[Mention]) -> None:
+        """Find out from the addresses of the note which places its towns are, before any place is replaced.
+
+        mentions (Sequence[Mention]): mentions with their context, in the order of the text.
+        """
+        home = self._words.get("home", ())
+        for chain in find_chains(mentions):
+            country = next((p.region for piece in chain for p in self._listed(piece, "country")), "")
+            foreign = bool(country) and country[1:] not in home
+            codes = [fold(piece.text) for piece in chain if any(c.isdigit() for c in piece.text)]
+            if foreign and codes:
+                self._foreign_codes.update(codes)
+                self._code_digits[country] = sum(c.isdigit() for c in codes[0])
+            towns = [piece for piece in chain if piece.label not in ("STATE", "COUNTRY", "ZIP")]
+            towns = [piece for piece in towns if piece.text[0].isalpha() and not self._listed(piece, "country")]
+            region = country if foreign else self._region_of(chain, towns)
+            if region and not foreign:
+                self.context.confirm_home()
+            bare = all(self._nominative(piece.text)[1] == "nom" for piece in chain if self._listed(piece, "country"))
+            for piece in towns:
+                name, case = self._nominative(piece.text)
+                if foreign and bare and not self._gazetteer.find(name):
+                    case = "nom"  # "Perpignan, Ranska" is no genitive
+                cities = [place for place in self._gazetteer.find(name) if place.kind == "city"]
+                here = [place for place in cities if place.region == region]
+                own = any(place.region == region for place in self._gazetteer.find(name))
+                if here or (
+                    (region and not own and all(place.region.startswith(ABROAD) for place in cities)) or foreign
+                ):
+                    meant = here[0] if here else Place(name, "city", region, _LARGE if foreign else _SMALL)
+                    self._meant.setdefault(fold(piece.text), (meant, case))
+                    self.context.add(meant)
+                    self._visited.add(region)
+            if country and not foreign and (regions := {region, *self._home_regions(towns)} - {""}):
+                self._kept |= {country} & {ABROAD + self._gazetteer.country_of(own) for own in regions}
+
+    def _listed(self, piece: Piece, kind: str) -> list[Place]:
+        """Return the places of a kind that a piece of an address names; a country only if no town at home is meant."""
+        found = self._gazetteer.find(self._nominative(piece.text)[0])
+        if kind == "country" and piece.label != "COUNTRY" and any(place.kind == "city" for place in found):
+            return []
+        return [place for place in found if place.kind == kind]
+
+    def _nominative(self, text: str) -> tuple[str, str]:
+        """Return the nominative and the grammatical case of a place; an unlisted place is returned unchanged."""
+        inflector = get_language(self.lang).inflector
+        if inflector is None:
+            return text, "nom"
+        return place_forms(self.lang).get(fold(text)) or (text, inflector.guess_case(text))
+
+    def _home_regions(self, towns: Sequence[Piece]) -> set[str]:
+        """Return the regions at home of the listed towns of an address."""
+        places = (place for piece in towns for place in self._listed(piece, "city"))
+        return {place.region for place in places if not place.region.startswith(ABROAD)}
+
+    def _region_of(self, chain: Sequence[Piece], towns: Sequence[Piece]) -> str:
+        """Return the region at home that the postal code or a region in an address names; "" if there is none."""
+        for piece in chain:
+            postal = get_language(self.lang).postal_codes.province
+            found = postal.fullmatch(piece.text.strip()) if postal else None
+            codes: Mapping[str, str] = self._words.get("zip", {})
+            if found and (region := next((r for r, code in codes.items() if code == found[1]), "")):
+                return region
+        keys = {name: key for key, name in self._gazetteer.regions.items()}
+        for piece in chain:
+            if piece not in towns[:1] and (listed := self._listed(piece, "region")):
+                return keys.get(listed[0].name, listed[0].name)
+        return ""
+
+    def stays(self, place: Place) -> bool:
+        """Whether a country is kept, because the towns that replace those of the note are there."""
+        return self.context.stays(place) or (place.kind == "country" and place.region in self._kept)
 
     def replace(self, mention: Mention) -> str | None:
         """Replace a mention of a place.
@@ -136,6 +221,8 @@ class Geography:
         RETURNS (Optional[tuple[Place, str]]): the place and the grammatical case of the text; None if it is
             not listed.
         """
+        if label not in ("COUNTRY", "STATE") and fold(text) in self._meant:
+            return self._meant[fold(text)]
         name, case = place_forms(self.lang).get(fold(text), ("", "")) if inflects(self.lang) else (text, "nom")
         abroad = self.context.abroad
         found = sorted(self._gazetteer.find(name), key=lambda place: bool(abroad) and place.region != abroad)
@@ -155,7 +242,7 @@ class Geography:
         if found is None and (meant := self.context.resolve(core)):
             found = meant, "nom"
         if found is not None:
-            stays = mention.label in MAY_STAY and self.context.stays(found[0])
+            stays = mention.label in MAY_STAY and self.stays(found[0])
             return core if stays else self._replace_known(core, *found, mention)
         if (adjective := replace_nationality(core, mention.variant, self.state, self.region)) is not None:
             return adjective
@@ -222,10 +309,15 @@ class Geography:
             for near in self._gazetteer.towns(region, _SMALL) if region else ():
                 if made := self.state.pick(family, near, "near", str(len(near)), *context):
                     return made
-            pool = self._gazetteer.small or list(self._gazetteer.countries.values())
+            pool = self._gazetteer.small_towns(self._country) or list(self._gazetteer.countries.values())
             return self.state.pick(family, pool, "unknown", *context)
 
         return self.state.once(("unknown", fold(name), variant), make)
+
+    @property
+    def _country(self) -> str:
+        """Code of the home country that the note is from; "" if it does not show."""
+        return self._gazetteer.country_of(self.context.region) if self.context.region else ""
 
     def _large_towns(self, country: str) -> Sequence[str]:
         """Return the towns of a country with at least 100,000 inhabitants."""
@@ -258,6 +350,8 @@ class Geography:
                 return suggested
             if made := self.state.pick(family, towns, *place[:3], str(near), str(variant)):
                 return made
+        if region.startswith(ABROAD):
+            return None  # a town at home would not fit the country
         return self.unknown(place.name, variant)
 
     def region(self, region: str, variant: int = 0) -> str | None:
@@ -271,11 +365,15 @@ class Geography:
         cycle = self._gazetteer.cycles.get(region, ())
         if region not in cycle:
             return None
+        if list(cycle) == [region]:
+            return region  # the only region of its country
         order = self.state.draw("circle", *cycle, str(variant)).shuffled(cycle)
         start = order.index(region)
         others = [*order[start + 1 :], *order[:start]]
-        if region == self.context.abroad:  # its towns need as many others
-            others.sort(key=lambda country: len(self._large_towns(country)) < _ENOUGH)
+        if region == self.context.abroad or (region in self._visited and region.startswith(ABROAD)):
+            others.sort(key=lambda country: len(self._large_towns(country)) < _ENOUGH)  # its towns need as many others
+        if digits := self._code_digits.get(region):
+            others.sort(key=lambda country: code_digits().get(country[1:]) != digits)
         names = {**self._gazetteer.regions, **self._gazetteer.countries}
         for other in others:
             if (
@@ -303,7 +401,8 @@ class Geography:
         conventions = get_language(self.lang).postal_codes
         postal = conventions.province.fullmatch(core) if conventions.province else None
         codes: dict[str, str] = self._words.get("zip", {})
-        region = next((r for r, code in codes.items() if postal and code == postal[1]), None)
+        home = postal if fold(core) not in self._foreign_codes else None
+        region = next((r for r, code in codes.items() if home and code == home[1]), None)
         other = self.region(region, mention.variant) if region else None
         if postal is None or other not in codes:
             return self.state.retry("zip", lambda draw: redraw(core, draw), *context)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Literal
 
 from ...lang import all_languages, get_language
-from ...lang.places import place_words, word_set
+from ...lang.places import listed, place_words, word_set
 from ...lang.text import fold, match_style, redraw, split_marks, tokens
 from ..keys import Draw
 from ..mention import Mention
@@ -25,12 +25,15 @@ from .state import NoteState
 PartType = Literal["kind", "small", "place", "proper", "number", "acronym"]
 
 _TRIES = 6
+_WORDS_OF_DAY = 3
 _STAY = ("kind", "small")
 _ROMAN_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 _ROMAN = re.compile(r"[IVX]{1,5}")
 _LONGEST_PLACE = 5  # words
 _LARGE = 3  # band of a town of 30,000
 
+_NEAR = 5  # words before a name that can tell its kind
+_WORD = re.compile(r"[^\W\d_]+")
 _ACRONYM = re.compile(r"(?:[A-ZÁÉÍÓÚÄÖÅ][.\d]*){2,7}|[A-ZÁÉÍÓÚÄÖÅ](?:&|-)[A-Z]{1,4}|[A-ZÄÖÅ]{2,4}[a-z]?[A-ZÄÖ]+")
 _VOWELS = "AOUEIÄÖYÅÁÉÍÓÚ"
 _CONSONANTS = "BCDFGHLMNPRST"
@@ -88,16 +91,49 @@ def _replace(core: str, mention: Mention, geography: Geography) -> str | None:
             return made
         kind.type = "proper"  # "Station Physicians"
     if mention.label == "ORGANIZATION" and all(part.type in ("proper", "small", "place") for part in parts):
-        # a maker of drugs or devices is replaced by another one: a listed one, or one in brackets
-        makers = words.get("makers", ())
-        is_maker = mention.before.rstrip().endswith(("(", "®", "™")) or fold(core) in map(fold, makers)
-        options = makers if is_maker and makers else words.get("companies", ())
+        options = _names_of_setting(core, mention, geography)
         return state.pick("institution", options, "company", fold(core), str(mention.variant))
     for attempt in range(_TRIES):
         made = _rewrite(parts, geography, mention.variant, attempt)
         if made is None or state.take("institution", made):
             return made
     return None
+
+
+def find_setting(mention: Mention, lang: str) -> int | None:
+    """Find out from the words of a name and the words before it what kind of organization it names.
+
+    mention (Mention): a mention with the label ORGANIZATION.
+    lang (str): ISO 639-1 code.
+    RETURNS (Optional[int]): index in ``settings`` of places.toml, such as nurseries; None if no word tells the kind.
+    """
+    settings = place_words(lang).get("institutions", {}).get("settings", ())
+    before = [fold(word) for word in _WORD.findall(mention.before.rpartition("\n")[2].rpartition(". ")[2])]
+    own = [fold(word) for word in _WORD.findall(mention.text)]
+    skipped = institution_words(lang) | institution_words(lang, "small")
+    for words, key in ((own, "words"), (before[-_NEAR:][::-1], "cues")):
+        for word in words:
+            found = next((i for i, setting in enumerate(settings) if word in word_set(setting, key)), None)
+            if found is not None:
+                return found
+            if key == "cues" and word not in skipped:
+                break
+    return None
+
+
+def _names_of_setting(core: str, mention: Mention, geography: Geography) -> Sequence[str]:
+    """Return names for an organization without a word for its kind: those of its setting, makers, or companies.
+
+    A listed maker of drugs or devices, or one in brackets, is replaced by an invented one.
+    """
+    words = place_words(geography.lang).get("institutions", {})
+    setting = geography.settings.get(fold(core))
+    if setting is not None:
+        return list(words["settings"][setting]["names"])
+    makers = listed(words, "makers")
+    known = map(fold, listed(words, "known_makers"))
+    is_maker = mention.before.rstrip().endswith(("(", "®", "™")) or fold(core) in known
+    return makers if is_maker and makers else listed(words, "companies")
 
 
 @dataclass(frozen=True)
@@ -133,6 +169,7 @@ class _VariantSurrogates:
 def _rewrite(parts: Sequence[Part], geography: Geography, variant: int, attempt: int) -> str | None:
     """Replace the parts of a name except those of types that are kept; None if a part has no surrogate."""
     out, state = [], geography.state
+    conventions = get_language(state.lang).places
     for i, part in enumerate(parts):
         if part.type in _STAY:
             out.append(part.gap + part.text)
@@ -150,12 +187,20 @@ def _rewrite(parts: Sequence[Part], geography: Geography, variant: int, attempt:
                 new = next((new for _ in range(20) if (new := redraw(part.text, draw)) != part.text), None)
         else:
             before = [earlier.text for earlier in parts[:i]]
-            names = get_language(state.lang).places.institution_names(part.text, before)
+            names = _names_like_kind(before, state.lang) or conventions.institution_names(part.text, before)
             new = state.pick("proper", names, *context) if names is not None else geography.unknown(part.text, variant)
         if new is None:
             return None
         out.append(part.gap + match_style(new, part.text))
     return "".join(out)
+
+
+def _names_like_kind(before: Sequence[str], lang: str) -> Sequence[str]:
+    """Return names for the proper part of an institution, if its kind has names of its own; otherwise ()."""
+    settings = place_words(lang).get("institutions", {}).get("settings", ())
+    words = {fold(word) for word in before}
+    own = (setting for setting in settings if setting.get("own_names") and words & word_set(setting, "cues"))
+    return next((setting["names"] for setting in own), ())
 
 
 def _replace_kind(core: str, state: NoteState, variant: int) -> str | None:
@@ -205,6 +250,14 @@ def split_name(core: str, geography: Geography) -> list[Part]:
     i = 0
     while i < len(words):
         gap, word = words[i]
+        if day := _find_day(words[i:], geography.lang):
+            parts.append(Part(gap, _join(words[i : i + day]), "proper"))
+            i += day
+            continue
+        if i == 0 and len(words) > 1 and fold(word) in institution_words(geography.lang, "initials"):
+            parts.append(Part(gap, word, "kind"))
+            i += 1
+            continue
         possible = word[:1].isalpha() and (word[0].isupper() or not mixed)
         for length in range(min(_LONGEST_PLACE, len(words) - i) if possible else 0, 0, -1):
             text = _join(words[i : i + length])
@@ -220,6 +273,13 @@ def split_name(core: str, geography: Geography) -> list[Part]:
         parts.append(Part(gap, word, _type_of(word, following, geography.lang, mixed)))
         i += 1
     return list(_join_proper(parts))
+
+
+def _find_day(words: Sequence[tuple[str, str]], lang: str) -> int:
+    """Return the number of words of a day ("12 de Octubre") at the beginning of (gap, word) pairs; 0 if none."""
+    pattern = get_language(lang).places.named_day
+    day = words[:_WORDS_OF_DAY]
+    return len(day) if pattern and len(day) == _WORDS_OF_DAY and pattern.fullmatch(_join(day)) else 0
 
 
 @cache

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from spacy_deid.lang.fi.inflection import inflect as inflect_finnish
 from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.places import place_words
 from spacy_deid.lang.text import fold
@@ -183,3 +184,98 @@ def test_a_central_hospital_keeps_its_kind_and_case_and_gets_another_town(patien
     assert noun == kind
     assert town != "Jyväskylän"
     assert place_forms("fi")[fold(town)][1] == "gen"
+
+
+PATIENTS = [PROJECT.patient(str(number)) for number in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("name", "lang"),
+    [
+        ("Hospital 12 de Octubre", "es"),
+        ("Hospital Universitario 12 de octubre", "es"),
+        ("H. 2 de Mayo", "es"),
+        ("HOSPITAL 12 DE OCTUBRE", "es"),
+        ("Hospital 12 de Octubre", "en"),
+    ],
+)
+def test_a_day_in_a_name_becomes_another_day_of_the_calendar(name, lang):
+    before = name[: re.search(r"\d", name).start()]
+    for patient in PATIENTS:
+        made = replaced(name, "HOSPITAL", lang, patient)
+        day = re.fullmatch(re.escape(before) + r"(\d+) (?i:de) \w+", made)
+        assert day
+        assert 1 <= int(day[1]) <= 31
+        assert fold(made) != fold(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "lang", "setting"),
+    [
+        ("Los Peques", "Acude a la guardería ", "es", 0),
+        ("Pinocho", "", "es", 0),
+        ("San Blas", "alumno del colegio ", "es", 1),
+        ("Del Río", "recogido en la farmacia ", "es", 2),
+        ("Little Acorns", "", "en", 0),
+        ("Larch Hill", "He attends ", "en", 1),
+        ("Boots", "collected from the pharmacy ", "en", 2),
+    ],
+)
+def test_an_organization_becomes_one_of_its_kind(name, before, lang, setting):
+    names = place_words(lang)["institutions"]["settings"][setting]["names"]
+    again = Mention(name, "ORGANIZATION", "llaman de ")
+    for patient in PATIENTS:
+        made = replace_places([again, Mention(name, "ORGANIZATION", before)], patient, lang, allow_all)
+        assert made[0] == made[1]
+        assert made[0] in names
+
+
+def test_a_nursery_keeps_its_kind():
+    for patient in PATIENTS:
+        made = replaced("Guardería Pinocho", "ORGANIZATION", "es", patient)
+        assert made.removeprefix("Guardería ") in place_words("es")["institutions"]["settings"][0]["names"]
+
+
+def test_a_word_before_another_name_does_not_tell_the_kind():
+    for patient in PATIENTS[:20]:
+        work = Mention("Mercadona", "ORGANIZATION", "Va a la guardería Pinocho y trabaja en ")
+        made = replace_places([work], patient, "es", allow_all)[0]
+        assert made in place_words("es")["institutions"]["companies"]
+
+
+@pytest.mark.parametrize("lang", ["en", "es", "fi"])
+def test_firms_that_exist_are_never_drawn(lang):
+    words = place_words(lang)["institutions"]
+    known = {fold(name) for key in ("known_makers", "known_companies", "known_clinics") for name in words.get(key, ())}
+    known |= {"walmart", "nestle", "mercadona", "pfizer", "kone", "fazer", "mehilainen"}
+    for patient in PATIENTS:
+        for name in ("Walmart", "Nokia", "Mehiläinen"):
+            assert fold(replaced(name, "ORGANIZATION", lang, patient)) not in known
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "case"),
+    [
+        ("Ortopediasairaala Silta", r"Ortopediasairaala (\w+)", "nom"),
+        ("Ortopediasairaala Sillassa", r"Ortopediasairaala (\w+)", "ine"),
+        ("Silmäklinikka Kaisla", r"Silmäklinikka (\w+)", "nom"),
+    ],
+)
+def test_a_finnish_hospital_keeps_its_speciality_and_case(name, pattern, case):
+    names = place_words("fi")["institutions"]["names"]
+    forms = {inflect_finnish(other, case, kind="surname") for other in names}
+    for patient in PATIENTS:
+        made = re.fullmatch(pattern, replaced(name, "HOSPITAL", "fi", patient))
+        assert made
+        assert made[1] in forms
+
+
+@pytest.mark.parametrize(
+    "name", ["P.O. Box 1284", "PO Box 7", "P. O. Box 77, Suite 3", "Post Office Box 9", "p.o. box 3"]
+)
+def test_a_post_box_stays_one(name):
+    box = re.match(r"(?i)(p\.? ?o\.? |post office )box", name).group()
+    for patient in PATIENTS:
+        made = replaced(name, "STREET", "en", patient)
+        assert re.match(re.escape(box) + r" \d+", made)
+        assert made != name

@@ -35,7 +35,8 @@ from rapidfuzz.distance import OSA
 from spacy_deid.background.counts import Ambiguity
 from spacy_deid.dictionaries.damaged import FUZZY
 from spacy_deid.dictionaries.normalise import normal_form, normalise
-from spacy_deid.dictionaries.store import LocalStore, StoreWriter, search_note
+from spacy_deid.dictionaries.search import search_note
+from spacy_deid.dictionaries.store import LocalStore, StoreWriter
 from spacy_deid.dictionaries.terms import OWN_PREFIX, LocalEntry
 from spacy_deid.ehr.builder import Settings, build_dictionary
 from spacy_deid.ehr.expansion import Form, expand, expand_person
@@ -508,7 +509,7 @@ def main(
     show: Annotated[
         bool, typer.Option("--show", help="Print what was missed; only for what is not kept out.")
     ] = False,
-    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/dictionaries.json"),
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/dictionary_forms.json"),
 ) -> None:
     """Measure the ways of writing, the authored notes, and the false alarms."""
     if show and (half == "kept out" or split == "dev"):

@@ -53,7 +53,7 @@ DOCUMENTS = (
 METRICS = Path("metrics")
 SOURCES = {
     "detection": ["detection_*", "fairness_*", "throughput", "size", "peers", "inflection_fi"],
-    "dictionaries": ["local_ablation", "dictionaries_speed", "rare_names", "recovery", "audit"],
+    "dictionaries": ["local_ablation", "dictionaries_speed", "dictionary_forms", "rare_names", "recovery", "audit"],
     "surprisal": ["surprisal_*", "masked_lm", "lemmatizers"],
 }
 RATIO = "divided by the best peer"

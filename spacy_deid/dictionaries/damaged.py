@@ -77,7 +77,7 @@ def rejoin_lines(text: str) -> Rejoined | None:
         kept[start:end] = False
     origin = np.flatnonzero(kept)
     starts = np.array([start for start, _ in spans])
-    return Rejoined("".join(text[i] for i in origin.tolist()), origin, np.searchsorted(origin, starts))
+    return Rejoined(_BREAK.sub("", text), origin, np.searchsorted(origin, starts))
 
 
 _SHORTEST_SPLIT = 6  # letters and digits; shorter sequences occur by chance

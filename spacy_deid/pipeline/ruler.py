@@ -138,7 +138,7 @@ class Ruler(Pipe):
         """
         if self.store is None:
             return []
-        from ..dictionaries.store import select_patient_terms
+        from ..dictionaries.search import select_patient_terms
 
         own = select_patient_terms(self.store, patient_id).own
         return [] if own is None else sorted({entry.term for entry in own.entries if not entry.condition})
@@ -178,7 +178,7 @@ class Ruler(Pipe):
         folded = normalise(text)
         public, local = self.public.find(text, folded), self.confidential.find(text, folded)
         if self.store:
-            from ..dictionaries.store import search_note
+            from ..dictionaries.search import search_note
             from ..medical.known_words import ordinary_words
 
             fuzzy = self.store.fuzzy if self.fuzzy is None else self.fuzzy
@@ -197,7 +197,7 @@ class Ruler(Pipe):
         """
         if self.store is None:
             return None, {}
-        from ..dictionaries.store import select_patient_terms
+        from ..dictionaries.search import select_patient_terms
 
         own, missing = select_patient_terms(self.store, doc._.ehr.get("patient_id"))
         if own is not None:

@@ -9,7 +9,8 @@ from spacy_deid.dictionaries.damaged import CompactText, DamagedNote, DamagedTer
 from spacy_deid.dictionaries.matcher import Match
 from spacy_deid.dictionaries.nicknames import is_nickname
 from spacy_deid.dictionaries.normalise import normalise
-from spacy_deid.dictionaries.store import LocalStore, StoreWriter, search_note
+from spacy_deid.dictionaries.search import search_note
+from spacy_deid.dictionaries.store import LocalStore, StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
 
 NAMES = [

@@ -14,16 +14,14 @@ from spacy.training import Example
 
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, make_docs
+from ..evaluation.constraints import check_documents, control_point, recall_point
 from ..evaluation.operating_points import (
     PointWarning,
     Record,
     Table,
-    check_documents,
-    control_point,
     fit_points,
     measure,
     operating_curve,
-    recall_point,
     write_operating_curve,
 )
 from ..evaluation.plots import plot_operating_curve
@@ -67,7 +65,10 @@ def calibrate(
     must not have been used for anything else.
     """
     with reporting():
-        _check(pipeline, output, precision, (recall, risk, risk_data, per_label))
+        _check_options(precision, recall, risk, risk_data, per_label)
+        if output.resolve() == pipeline.resolve():
+            raise ConfigError(Errors.D419.format(path=output))
+        check_target(output)
         nlp = load(pipeline)
         ner = find_component(nlp, "deid_ner")
         gold = read_gold(dev, scheme)
@@ -96,14 +97,10 @@ def calibrate(
             plot_operating_curve(curves, rows, points)
 
 
-def _check(
-    pipeline: Path, output: Path, precision: float | None, wanted: tuple[float | None, float | None, Path | None, bool]
+def _check_options(
+    precision: float | None, recall: float | None, risk: float | None, risk_data: Path | None, per_label: bool
 ) -> None:
-    """Check the options before anything is read. RAISES: ConfigError for options that do not go together."""
-    recall, risk, risk_data, per_label = wanted
-    if output.resolve() == pipeline.resolve():
-        raise ConfigError(Errors.D419.format(path=output))
-    check_target(output)
+    """Check the constraints. RAISES: ConfigError for a value that is no share, or options that do not go together."""
     if recall is not None and risk is not None:
         raise ConfigError(Errors.D412.format(first="recall", second="risk"))
     if per_label and recall is None and risk is None:

@@ -11,15 +11,11 @@ from hypothesis import strategies as st
 import spacy_deid
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation import AnnotatedText, evaluate, from_doc, read_folder
+from spacy_deid.evaluation.constraints import bounded_risk, control_point, control_risk, needed_documents, recall_point
 from spacy_deid.evaluation.operating_points import (
-    bounded_risk,
-    control_point,
-    control_risk,
     fit_points,
     measure,
-    needed_documents,
     operating_curve,
-    recall_point,
     write_operating_curve,
 )
 from spacy_deid.evaluation.plots import plot_operating_curve

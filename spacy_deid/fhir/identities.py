@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from ..background.counts import Ambiguity
 from ..dictionaries.normalise import normal_form, normalise
-from ..dictionaries.store import KnownIdentities, LocalStore, StoreWriter, search_note, select_patient_terms
+from ..dictionaries.search import search_note, select_patient_terms
+from ..dictionaries.store import KnownIdentities, LocalStore, StoreWriter
 from ..dictionaries.terms import LocalEntry
 from ..ehr.cleaning import NAMES, clean
 from ..ehr.entry_maker import Cell, EntryMaker, surname_column

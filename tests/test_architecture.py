@@ -70,8 +70,8 @@ ARROWS = {
     # ehr, dictionaries: the persons of an export become a dictionary, by the code that reads the tables of an EHR
     "fhir": "background deidentifier dictionaries documents ehr errors io labels loading offsets patient_ids results "
     "spans surrogates",
-    "app": "__init__ deidentifier dictionaries documents errors evaluation io labels llm loading offsets processes "
-    "results saving spans surrogates vault",
+    "app": "__init__ deidentifier dictionaries documents errors evaluation fhir io labels llm loading offsets "
+    "processes results saving spans surrogates vault",
     "cli": "__init__ adaptation app audit background deidentifier dictionaries documents ehr ehr_fields errors "
     "evaluation fhir io labels llm loading masked_lm medical notes offsets patient_ids policies registries results "
     "sampling saving surrogates synth vault warehouse",

@@ -5,12 +5,12 @@ A text is de-identified within its request; documents are uploaded as a job, whi
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, HTTPException, Response, UploadFile
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFile
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from .. import __version__
@@ -75,6 +75,8 @@ def _seconds_left(files: Sequence[FileRow], busy: Sequence[FileRow]) -> float | 
 
 
 ENCODINGS = ("", "cp1252", "iso8859-15", "utf-16")  # offered on the page; the API accepts others as well
+FHIR = "application/fhir+json"
+"""Content type of resources of FHIR."""
 LONGEST_NAME = 200  # bytes; file systems limit the length of names
 
 
@@ -139,9 +141,57 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor, tex
             raise HTTPException(503, Errors.D923, {"Retry-After": "5"})
         return TextAnswer(**await texts.release(request.text, settings, request.trace))
 
+    add_fhir_route(api, service, texts)
     add_job_routes(api, service, store)
     add_result_routes(api, store)
     return api
+
+
+def add_fhir_route(api: APIRouter, service: ServiceSettings, texts: TextProcessor) -> None:
+    """Add the route that de-identifies resources of FHIR R4."""
+    resource = {FHIR: {"schema": {"type": "object", "description": "A resource or a Bundle of FHIR R4"}}}
+    problem = {FHIR: {"schema": {"type": "object", "description": "An OperationOutcome, without content"}}}
+
+    @api.post(
+        "/fhir/$de-identify",
+        tags=["fhir"],
+        openapi_extra={"requestBody": {"required": True, "content": resource}},
+        responses={200: {"content": resource}, **{code: {"content": problem} for code in (400, 413, 422, 503)}},
+        response_class=Response,
+    )
+    async def deidentify_fhir(
+        request: Request,
+        pipeline: str = "",
+        operating_point: Literal["", "balanced", "high_recall", "max_recall"] = "",
+        style: Literal["tag", "numbered", "mask", "remove", "surrogate"] = "tag",
+        policy: Literal["strict", "safe_harbor", "limited_data_set"] = "strict",
+        patient_system: str = "",
+        accept_warnings: bool = False,
+        accept_partial: bool = False,
+    ) -> Response:
+        """De-identify a resource or a Bundle of FHIR R4. The persons in it are searched for in all of its texts.
+
+        Nothing is returned but an OperationOutcome if any resource has a warning, unless `accept_warnings` is set, or
+        cannot be released, unless `accept_partial` is set: then a Bundle is returned without it.
+        """
+        settings = JobSettings(pipeline=pipeline, operating_point=operating_point, style=style, policy=policy)
+        settings = settings.check(service)
+        if texts.full:
+            raise HTTPException(503, Errors.D923, {"Retry-After": "5"})
+        answer = await texts.release_fhir(await request.body(), settings, patient_system)
+        accepted = {"warning": accept_warnings, "error": accept_partial}
+        if not answer.text or not all(accepted[issue["severity"]] for issue in answer.issues):
+            return answer_problems(answer.issues, 422)
+        return Response(answer.text, media_type=FHIR)
+
+
+def answer_problems(issues: Sequence[Mapping[str, Any]], code: int) -> Response:
+    """Make a response with an OperationOutcome.
+
+    issues (Sequence[Mapping]): its issues, without content.
+    code (int): HTTP status.
+    """
+    return JSONResponse({"resourceType": "OperationOutcome", "issue": list(issues)}, code, media_type=FHIR)
 
 
 def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> None:

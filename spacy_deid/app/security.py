@@ -41,6 +41,7 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 FORM = 2_000_000  # maximal bytes of a request without its files
 TEXT = 60_000_000  # bytes of the longest text with each character escaped as \uXXXX
 TOKEN = 10_000  # maximal bytes of a request that needs no token
+TEXTS = ("/v1/deidentify", "/v1/fhir/$de-identify")
 UPLOADS = re.compile(r"(/v1)?/jobs|/jobs/[^/]+/report")
 SECONDS = 60.0  # maximal seconds between two chunks of a body
 COOKIE = "spacy_deid_session"
@@ -160,7 +161,7 @@ class SecurityMiddleware:
         """
         if OPEN.fullmatch(path):
             return TOKEN
-        return FORM + (self.files if UPLOADS.fullmatch(path) else TEXT if path == "/v1/deidentify" else 0)
+        return FORM + (self.files if UPLOADS.fullmatch(path) else TEXT if path in TEXTS else 0)
 
     def refuse(self, request: Request) -> Response | None:
         """Check the host, origin and token of a request.

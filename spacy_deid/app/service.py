@@ -12,7 +12,7 @@ from starlette.formparsers import MultiPartParser
 
 from .. import __version__
 from ..errors import ConfigError, DeidError, Errors, InputError, describe
-from .api import make_api
+from .api import answer_problems, make_api
 from .pages import make_pages, show_problem
 from .security import FORM, SecurityMiddleware, Tokens
 from .settings import ServiceSettings, check_settings
@@ -64,6 +64,8 @@ async def _refuse(request: Request, error: Exception) -> Response:
     """Respond to a `DeidError` with its message, which has no content; browsers get a page."""
     codes = {NotFound: 404, StorageError: 507, UnexpectedError: 500, ConfigError: 400, InputError: 400}
     code = next((code for kind, code in codes.items() if isinstance(error, kind)), 422)
+    if _is_fhir(request):
+        return _outcome(describe(error), code)
     if not _is_rest(request):
         return show_problem(request, describe(error), code)
     return JSONResponse({"detail": describe(error)}, code)
@@ -75,15 +77,31 @@ async def _misread(request: Request, error: RequestValidationError) -> Response:
     """
     if not _is_rest(request):
         return show_problem(request, Errors.D927, 422)
+    if _is_fhir(request):
+        return _outcome(", ".join(f"{row['loc'][-1]}: {row['msg']}" for row in error.errors()), 422)
     detail = [{"loc": row["loc"], "msg": row["msg"], "type": row["type"]} for row in error.errors()]
     return JSONResponse({"detail": detail}, 422)
 
 
 async def _tell(request: Request, error: HTTPException) -> Response:
     """Respond to an HTTP error, such as a request that is too large; browsers get a page."""
+    if _is_fhir(request):
+        response = _outcome(error.detail, error.status_code)
+        response.headers.update(error.headers or {})
+        return response
     if _is_rest(request):
         return await http_exception_handler(request, error)
     return show_problem(request, error.detail, error.status_code)
+
+
+def _outcome(reason: str, code: int) -> Response:
+    """Make a response with an OperationOutcome that has one error."""
+    return answer_problems([{"severity": "error", "code": "processing", "diagnostics": reason}], code)
+
+
+def _is_fhir(request: Request) -> bool:
+    """Whether the client expects resources of FHIR."""
+    return bool(request.scope["path"].startswith("/v1/fhir/"))
 
 
 def _is_rest(request: Request) -> bool:

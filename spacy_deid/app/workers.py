@@ -13,21 +13,24 @@ import signal
 import threading
 import time
 from asyncio import wrap_future
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
-from ..io import hold
+from ..fhir.json_values import read_json, write_json
+from ..fhir.run import FhirDeidentifier, Outcome
+from ..io import decode, hold
 from ..processes import follow_parent
 from ..surrogates.keys import ProjectKey
 from .logs import LOGGER, configure_logging
 from .processing import Deidentifiers, FileProcessor, add_released_offsets, ehr_of
 from .queue import Task
+from .results import MEMORY
 from .settings import JobSettings, ServiceSettings
 from .storage import EncryptedStorage
 from .store import Store
@@ -214,6 +217,23 @@ class UnexpectedError(DeidError):
     """An unexpected exception occurred in a worker process. The message has only its type and place."""
 
 
+class FhirAnswer(NamedTuple):
+    """What became of a resource or a Bundle.
+
+    text (str): the released resource or Bundle as JSON; "" if nothing was released.
+    issues (list[dict]): the problems as issues of an OperationOutcome, without content.
+    """
+
+    text: str
+    issues: list[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        return f"FhirAnswer({len(self.issues)} issues)"
+
+
+Answer = TypeVar("Answer")
+
+
 class TextProcessor:
     """De-identifies texts in a pool of worker processes. It must be used only from the thread of the event loop."""
 
@@ -237,13 +257,28 @@ class TextProcessor:
         RAISES: DeidError if the text cannot be released; UnexpectedError (D930) if its process was killed, because of
             this text or another one.
         """
+        return await self._run(_release, text, settings, trace)
+
+    async def release_fhir(self, data: bytes, settings: JobSettings, patient_system: str) -> FhirAnswer:
+        """De-identify a resource or a Bundle of FHIR R4 in a worker process.
+
+        data (bytes): the JSON text.
+        settings (JobSettings): settings for its texts.
+        patient_system (str): the system of the identifier that is the patient's id; "" for the id of the Patient.
+        RETURNS (FhirAnswer): what was released, and what a client should know about it.
+        RAISES: InputError (D980) if it is no JSON object; UnexpectedError as `release`.
+        """
+        return await self._run(_release_fhir, data, settings, patient_system)
+
+    async def _run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Call a function in a worker process. RAISES: UnexpectedError (D930) if the process was killed."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._service.workers, context, _begin, (self._service,))
         pool = self._pool
         self._taken += 1
         try:
-            return await wrap_future(pool.submit(_release, text, settings, trace))
+            return await wrap_future(pool.submit(function, *arguments))
         except BrokenProcessPool:
             self._pool = None if self._pool is pool else self._pool
             raise UnexpectedError(Errors.D930) from None
@@ -288,3 +323,38 @@ def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
         spans = [{**span, "evidence": []} for span in spans]
     pipeline = _deidentifiers.describe(deid, settings)["pipeline"]
     return {"text": result.text, "spans": spans, "warnings": result.warnings, "pipeline": pipeline}
+
+
+def _release_fhir(data: bytes, settings: JobSettings, patient_system: str) -> FhirAnswer:
+    """De-identify a resource or a Bundle in a worker process. Exceptions are replaced as by `_release`."""
+    service = _deidentifiers.service
+    try:
+        resource = read_json(decode(data, "utf-8", "resource")[0])
+        with FhirDeidentifier(
+            _deidentifiers.get(settings),
+            key=service.project_key,
+            patient_system=patient_system,
+            dictionaries=service.dictionaries,
+            seconds=60 * service.file_minutes,
+            folder=MEMORY if MEMORY.is_dir() else None,
+        ) as fhir:
+            fhir.read([resource])
+            released, outcomes = fhir.release_one(resource)
+    except (ConfigError, InputError) as error:
+        raise type(error)(str(error)) from None
+    except Exception as error:
+        raise UnexpectedError(describe(error)) from None
+    issues = [issue for outcome in outcomes for issue in _issues_of(outcome)]
+    return FhirAnswer("" if released is None else write_json(released), issues)
+
+
+def _issues_of(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    """Yield the issues of an OperationOutcome for what became of a resource; none if it was released."""
+    place = {"expression": [outcome.path]} if outcome.path else {}
+    if outcome.status == "failed":
+        yield {"severity": "error", "code": "processing", "diagnostics": outcome.reason, **place}
+    elif outcome.status == "removed":
+        reason = Errors.D990.format(type=outcome.type)
+        yield {"severity": "error", "code": "not-supported", "diagnostics": reason, **place}
+    for warning in outcome.warnings:
+        yield {"severity": "warning", "code": "processing", "diagnostics": warning, **place}

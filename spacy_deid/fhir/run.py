@@ -95,6 +95,7 @@ class FhirDeidentifier:
     batch_size (int): number of resources whose texts go through the pipeline together.
     n_process (int): number of worker processes.
     seconds (float): time limit for an attachment, 0 for none. With a limit, attachments are read in worker processes.
+    folder (Optional[Path]): where the temporary folder of the dictionary is made; None for the system's default.
     RAISES: ConfigError as `Deidentifier` and `ProjectKey.from_file`.
     """
 
@@ -109,6 +110,7 @@ class FhirDeidentifier:
         batch_size: int = 64,
         n_process: int = 1,
         seconds: float = 0,
+        folder: Path | None = None,
     ) -> None:
         self.deid = deid
         self.profile = profile or default_profile()
@@ -122,7 +124,7 @@ class FhirDeidentifier:
             self._references,
             limits_ages=self._surrogate.policy.action("AGE") != "keep",
         )
-        self._dictionaries = dictionaries
+        self._dictionaries, self._folder = dictionaries, folder
         self._batch_size, self._n_process, self._seconds = batch_size, n_process, seconds
         self._stack = ExitStack()
 
@@ -144,7 +146,7 @@ class FhirDeidentifier:
         resources (Iterable[Mapping]): resources and Bundles, parsed by `json_values.read_json`. Damaged ones are
             ignored here; `release` reports them.
         """
-        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="spacy-deid-")))
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="spacy-deid-", dir=self._folder)))
         store = folder / "dictionary"
         if self._dictionaries:
             shutil.copytree(self._dictionaries, store)
@@ -291,6 +293,15 @@ class FhirDeidentifier:
                 head[part].pop(f"_{name}", None)
         parts = {"fullUrl": full_url, "resource": resource}
         return {**{key: value for key, value in parts.items() if value}, **_without_masks(head)}
+
+    def release_one(self, resource: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Outcome]]:
+        """De-identify a resource or a Bundle.
+
+        resource (dict[str, Any]): the resource or the Bundle.
+        RETURNS (tuple): what is released, or None; and one outcome per resource.
+        RAISES: ConfigError (D989) if no resources were read before.
+        """
+        return next(self._release_units([Unit(resource)]))
 
     # --- files ---
 

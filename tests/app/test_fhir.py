@@ -88,12 +88,14 @@ def test_a_warning_must_be_accepted(service):
 
 
 def test_one_request_does_not_know_the_names_of_another(service):
-    def ask():
-        return service.client.post("/v1/deidentify", json={"text": "dice quillonqueo", "patient_id": "p1"}).json()
-
-    before = ask()
-    send(service, bundle({**PATIENT, "name": [{"family": "Quillonqueo"}]}, observation()))
-    assert ask()["text"] == before["text"] == "dice quillonqueo"
+    text = "Plaquetas 771903 por mm3."
+    code, released = send(
+        service, bundle({**PATIENT, "identifier": [{"value": "771903"}]}, observation(note=[{"text": text}]))
+    )
+    assert code == 200
+    assert "771903" not in json.dumps(released)
+    answer = service.client.post("/v1/deidentify", json={"text": text, "patient_id": "p1"})
+    assert answer.json()["text"] == text
 
 
 def test_token_and_size_are_checked_as_for_texts(guarded):

@@ -1,4 +1,4 @@
-"""Estimate leak rates from the observed hits, corrected for hits by chance, with confidence intervals.
+"""Estimate leak rates from the observed hits, corrected for hits by chance and missed forms, with 95 % intervals.
 
 A note is searched for its own patient's identifiers (O: share of notes with a hit) and for those of randomly drawn
 other patients (M: share of searches with a hit). If a note leaks with probability L, and the rest of its words contain
@@ -15,21 +15,26 @@ place:
 With f = 0 this is Abbott's formula (Abbott 1925, Journal of Economic Entomology 18:265). Chance hits among the hits
 bias f, and with it L, slightly upwards.
 
-There are two 95 % intervals: Wilson's interval (1927, JASA 22:209) for O, which treats notes as independent, carried
-through the formula; and percentiles of a bootstrap that resamples patients with all their notes, because the notes of
-a patient are not independent. If no note, every note, or only one patient was hit, all replicates are equal; there is
-no bootstrap interval then and Wilson's interval applies.
+Some misspelt names are not found. The audit plants misspelt names in the notes and counts how many its own search
+finds, the sensitivity s. A note whose only hits are misspelt names counts 1 / s times in O and in M (Horvitz and
+Thompson 1952, JASA 47:663).
+
+The interval is Wilson's (1927, JASA 22:209) for O, with the effective number of notes (Korn and Graubard 1998, Survey
+Methodology 24:193), carried through the formula. The number of notes is divided by the design effect: the variance of
+L, divided by that for the same number of independent notes and known M, f and s. The variance of L is that of its
+linearisation (Binder 1983, International Statistical Review 51:279): each patient, with all notes of the patient and
+all searches in them, contributes one deviation. It contains the variances of O, M, f and s and their covariances,
+because the notes of a patient are not independent, and a common name occurs in both O and M.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation.metrics import Floats, interval, ratio, resample
 from .search import Facet, Tally
 
 _Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
@@ -43,9 +48,10 @@ class Rate:
     patients (int): number of patients of the searched notes.
     observed (float): hits / notes.
     expected (Optional[float]): share of hits expected by chance; None if no other patients were searched for.
+    sensitivity (Optional[float]): share of planted misspelt names that were found; None if none were planted.
     leak_rate (float): the estimate, at least 0.
-    wilson (list[float]): Wilson's interval of the estimate.
-    bootstrap (list[float] | None): bootstrap interval of the estimate; None if it is not defined.
+    design_effect (float): variance of the estimate, divided by that of independent notes.
+    interval (list[float]): lower and upper end of the 95 % interval of the estimate.
     """
 
     notes: int
@@ -53,71 +59,141 @@ class Rate:
     patients: int
     observed: float
     expected: float | None
+    sensitivity: float | None
     leak_rate: float
-    wilson: list[float]
-    bootstrap: list[float] | None
+    design_effect: float
+    interval: list[float]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0, patients: int | None = None) -> Rate:
-    """Estimate a leak rate, corrected for hits by chance, with its confidence intervals.
+class _Shares(NamedTuple):
+    """The figures of the formula: O, M, f and s; see the module."""
 
-    counts (NDArray): counts of each patient, with the columns of `Tally`, shape (patients, 6).
-    replicates (int): number of bootstrap replicates; 0 for no interval.
-    seed (int): random seed of the bootstrap.
+    observed: float
+    chance: float
+    shared: float
+    sensitivity: float
+
+    def correct(self, observed: float) -> float:
+        """Return the leak rate for an observed share of hits. If leaks and chance hits cannot be told apart, because
+        every patient has the identifier, return the observed share.
+        """
+        below = 1 - self.chance - (1 - observed) * self.shared
+        rate = (observed - self.chance) / below if below > _LEAST else observed
+        return min(1.0, max(0.0, rate))
+
+
+_LEAST = 1e-9
+
+
+def estimate(counts: NDArray[np.int64], patients: int | None = None) -> Rate:
+    """Estimate a leak rate, corrected for hits by chance and for missed forms, with its 95 % interval.
+
+    counts (NDArray): counts of each patient, with the columns of `Tally`. Shape (patients, 10).
     patients (Optional[int]): number of patients, if a row contains several; None for one patient per row.
     RETURNS (Rate): the estimate.
     """
     total = Tally(*(int(count) for count in counts.sum(axis=0)))
-    chance = total.others / total.draws if total.draws else 0.0
-    shared = total.shared / total.hit_draws if total.hit_draws else 0.0
-    ends = _correct(np.array([total.hits / total.notes, *wilson(total.hits, total.notes)]), chance, shared)
-    mute = total.hits in (0, total.notes) or len(counts) == 1
-    drawn = np.array([]) if mute or not replicates else _rates(resample(counts, replicates, seed))
+    patients = len(counts) if patients is None else patients
+    shares = _find_shares(total)
+    effect, quantile = _find_design_effect(counts, total, shares, patients)
+    low, high = wilson(min(1.0, shares.observed) * total.notes, total.notes, effect, quantile)
     return Rate(
         notes=total.notes,
         hits=total.hits,
-        patients=len(counts) if patients is None else patients,
+        patients=patients,
         observed=total.hits / total.notes,
-        expected=chance if total.draws else None,
-        leak_rate=float(ends[0]),
-        wilson=[float(end) for end in ends[1:]],
-        bootstrap=interval(drawn),
+        expected=total.others / total.draws if total.draws else None,
+        sensitivity=total.found / total.planted if total.planted else None,
+        leak_rate=shares.correct(shares.observed),
+        design_effect=effect,
+        interval=[shares.correct(low), shares.correct(high)],
     )
 
 
-def _rates(totals: NDArray[np.int64]) -> Floats:
-    """Estimate the rate in each bootstrap replicate; NaN for a replicate without notes."""
-    notes, hits, draws, others, hit_draws, shared = totals.T
-    chance, alike = np.nan_to_num(ratio(others, draws)), np.nan_to_num(ratio(shared, hit_draws))
-    return _correct(ratio(hits, notes), chance, alike)
+def _find_shares(total: Tally) -> _Shares:
+    """Compute O, M, f and s. Hits of misspelt names are divided by s, which is never 0."""
+    found = (total.found + 0.5) / (total.planted + 0.5)  # 1 if nothing was planted
+    observed = (total.hits - total.near + total.near / found) / total.notes
+    chance = (total.others - total.others_near + total.others_near / found) / total.draws if total.draws else 0.0
+    return _Shares(observed, min(1.0, chance), total.shared / total.hit_draws if total.hit_draws else 0.0, found)
 
 
-def _correct(observed: Floats, chance: Floats | float, shared: Floats | float) -> Floats:
-    """Correct observed shares of hits for hits by chance. If leaks and chance hits cannot be told apart, because every
-    patient has the identifier, the observed share is returned.
+def _find_design_effect(
+    counts: NDArray[np.int64], total: Tally, shares: _Shares, patients: int
+) -> tuple[float, float]:
+    """Divide the variance of the leak rate by that of as many independent notes with the same observed share.
+
+    Without any hit, and with hits in all notes, the variance cannot be estimated; the notes of a patient are then
+    taken to be all alike (Kish 1965, Survey Sampling, chapter 8.2).
+
+    RETURNS (tuple[float, float]): the design effect, at least 1, and the 97.5 % quantile of the standardised error,
+        which is greater than the normal one if the variance was estimated from a few patients.
     """
-    below = np.broadcast_to(1 - chance - (1 - observed) * shared, np.shape(observed))
-    told = below > 1e-9
-    rates = np.divide(observed - chance, below, out=np.array(observed, dtype=float), where=told)
-    clipped: Floats = np.clip(rates, 0.0, 1.0)
-    return clipped
+    notes, rows = counts[:, 0].astype(float), len(counts)
+    share = shares.observed
+    if total.hits in (0, total.notes) or share >= 1 or rows < 2:
+        return float((notes**2).sum() / notes.sum()) if patients == rows else total.notes / patients, _Z
+    deviations = _linearise(Tally(*counts.T.astype(float)), total, shares)
+    variance = rows / (rows - 1) * float(deviations @ deviations)
+    return max(1.0, variance / (share * (1 - share) / total.notes)), _quantile(rows - 1)
 
 
-def wilson(hits: int, notes: int) -> tuple[float, float]:
-    """Compute Wilson's 95 % interval of the share of hits among notes: lower and upper end."""
-    share = hits / notes
-    middle = share + _Z * _Z / (2 * notes)
-    half = _Z * sqrt(share * (1 - share) / notes + _Z * _Z / (4 * notes * notes))
-    below = 1 + _Z * _Z / notes
+def _linearise(rows: Tally, total: Tally, shares: _Shares) -> NDArray[np.float64]:
+    """Compute the deviation of each row in the linearised leak rate, divided by the derivative with respect to O.
+
+    rows (Tally): the counts of the n rows, one array of shape (n,) per field.
+    total (Tally): their sums.
+    shares (_Shares): the figures of the formula.
+    RETURNS (NDArray): deviations, whose squares add up to the variance on the scale of O. Shape (n,).
+    """
+    observed, chance, shared, found = shares
+    hits = rows.hits - rows.near + rows.near / found
+    others = rows.others - rows.others_near + rows.others_near / found
+    deviations = np.asarray((hits - observed * rows.notes) / total.notes, dtype=np.float64)
+    below = 1 - chance - (1 - observed) * shared
+    slope = (1 - chance) * (1 - shared)  # derivative with respect to O, times the square of `below`
+    if slope <= _LEAST or below <= _LEAST:
+        return deviations
+    by_chance = (observed - chance - below) / slope
+    if total.draws:
+        deviations += by_chance * (others - chance * rows.draws) / total.draws
+    if total.hit_draws:
+        by_shared = (observed - chance) * (1 - observed) / slope
+        deviations += by_shared * (rows.shared - shared * rows.hit_draws) / total.hit_draws
+    if total.planted:
+        per_draw = total.others_near / total.draws if total.draws else 0.0
+        by_found = -(total.near / total.notes + by_chance * per_draw) / found**2
+        deviations += by_found * (rows.found - found * rows.planted) / total.planted
+    return deviations
+
+
+def _quantile(degrees: int) -> float:
+    """Return the 97.5 % quantile of Student's t distribution (expansion in Abramowitz and Stegun 1964, 26.7.5)."""
+    terms = ((_Z**3 + _Z) / 4, (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96, (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3) / 384)
+    return _Z + float(sum(term / degrees**i for i, term in enumerate(terms, start=1)))
+
+
+def wilson(hits: float, notes: float, effect: float = 1.0, quantile: float = _Z) -> tuple[float, float]:
+    """Compute Wilson's interval of the share of hits among notes.
+
+    hits, notes (float): the counts; hits may be weighted.
+    effect (float): design effect by which the number of notes is divided.
+    quantile (float): quantile of the standardised error; by default for 95 %.
+    RETURNS (tuple[float, float]): lower and upper end.
+    """
+    share, square, notes = hits / notes, quantile * quantile, notes / effect
+    middle = share + square / (2 * notes)
+    half = quantile * sqrt(share * (1 - share) / notes + square / (4 * notes * notes))
+    below = 1 + square / notes
     # Rounding must not move an end beyond the share itself.
     return min(share, (middle - half) / below) if hits else 0.0, max(share, (middle + half) / below)
 
 
-# maximum number of rows of counts; in a larger audit several patients share a row, and the bootstrap resamples rows
+# maximum number of rows of counts; in a larger audit several patients share a row
 _UNITS = 10_000
 
 
@@ -154,13 +230,11 @@ class FacetTotals:
             self._counts[facet][self._rows[patient]] += tally
             self._seen[facet][patient] = 1
 
-    def rates(self, replicates: int, seed: int) -> dict[Facet, Rate]:
+    def rates(self) -> dict[Facet, Rate]:
         """Estimate the leak rate of each facet.
 
-        replicates, seed (int): see `estimate`.
         RETURNS (dict[Facet, Rate]): rates by facet.
         """
         return {
-            facet: estimate(counts[counts[:, 0] > 0], replicates, seed, sum(self._seen[facet]))
-            for facet, counts in self._counts.items()
+            facet: estimate(counts[counts[:, 0] > 0], sum(self._seen[facet])) for facet, counts in self._counts.items()
         }

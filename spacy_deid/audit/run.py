@@ -196,8 +196,7 @@ class AuditSettings:
 
     draws (int): number of other patients that each note is searched for, to estimate chance hits.
     fuzzy (bool): whether to search for misspelt names.
-    seed (int): random seed of the control patients and of the bootstrap.
-    bootstrap (int): number of bootstrap replicates.
+    seed (int): random seed of the control patients.
     n_process (int): number of processes.
     by (tuple[str, ...]): columns to group notes by, in addition to their type.
     """
@@ -205,7 +204,6 @@ class AuditSettings:
     draws: int = 5
     fuzzy: bool = True
     seed: int = 0
-    bootstrap: int = 1000
     n_process: int = 1
     by: tuple[str, ...] = ()
 
@@ -269,7 +267,7 @@ def run_audit(
     if not len(totals):
         skipped = ", ".join(f"{count} {reason}" for reason, count in reader.skipped.items()) or "no rows"
         raise InputError(Errors.D760.format(source=source.name, skipped=skipped))
-    rates = totals.rates(settings.bootstrap, settings.seed)
+    rates = totals.rates()
     return Audit(settings, rates, reader.notes, reader.skipped, rates[ALL].patients)
 
 
@@ -326,13 +324,13 @@ def format_audit(report: Mapping[str, Any]) -> str:
     columns = {by: f"by {by.removeprefix(_COLUMN)}" for by in report["leaks"] if by.startswith(_COLUMN)}
     for by, title in (_TITLES | columns).items():
         rates = report["leaks"].get(by, {})
-        head = f"{'notes':>8}{'hits':>7}{'chance':>9}{'leak rate':>11}   {'Wilson 95 %':<18}bootstrap 95 %"
+        head = f"{'notes':>8}{'hits':>7}{'chance':>9}{'leak rate':>11}   95 % interval"
         if rates:
             lines += ["", f"{_cut(title)}{head}"]
         for name, rate in rates.items():
             chance = "–" if rate["expected"] is None else f"{rate['expected']:.4f}"
             figures = f"{rate['notes']:>8}{rate['hits']:>7}{chance:>9}{rate['leak_rate']:>11.4f}"
-            lines.append(f"{_cut(name)}{figures}   {_ends(rate['wilson']):<18}{_ends(rate['bootstrap'])}".rstrip())
+            lines.append(f"{_cut(name)}{figures}   [{rate['interval'][0]:.4f}, {rate['interval'][1]:.4f}]")
     return "\n".join(lines) + "\n"
 
 
@@ -340,8 +338,3 @@ def _cut(name: str) -> str:
     """Pad or cut a name to the width of its column."""
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
     return f"{shown[: _WIDTH - 1]:<{_WIDTH}}"
-
-
-def _ends(ends: Sequence[float] | None) -> str:
-    """Format an interval in brackets; return "" if there is none."""
-    return f"[{ends[0]:.4f}, {ends[1]:.4f}]" if ends else ""

@@ -10,11 +10,13 @@ form, or all hits in the notes of one type, ward or other group. A note counts f
 identifier in that facet.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 from ..dictionaries.conditions import is_inside_sentence
@@ -77,6 +79,9 @@ class Tally(NamedTuple):
     others (int): searches for other patients that found something.
     hit_draws (int): searches for other patients in notes with a hit.
     shared (int): of these, searches that hit the same place as the search for the note's own patient.
+    near, others_near (int): those of `hits` and of `others` that found misspelt names only.
+    planted, found (int): misspelt names of the patient that were planted in the note, and those of them that a search
+        found.
     """
 
     notes: int = 0
@@ -85,6 +90,10 @@ class Tally(NamedTuple):
     others: int = 0
     hit_draws: int = 0
     shared: int = 0
+    near: int = 0
+    others_near: int = 0
+    planted: int = 0
+    found: int = 0
 
 
 class SearchResult(NamedTuple):
@@ -101,12 +110,15 @@ class SearchResult(NamedTuple):
 _FIELDS = {"source": "rule", "kind": "label", "form": "form"}
 
 
-def count_note(groups: Sequence[Facet], own: SearchResult, others: Sequence[SearchResult]) -> dict[Facet, Tally]:
+def count_note(
+    groups: Sequence[Facet], own: SearchResult, others: Sequence[SearchResult], check: tuple[int, int] = (0, 0)
+) -> dict[Facet, Tally]:
     """Count the hits of a note in every facet in which its patient has identifiers.
 
     groups (Sequence[Facet]): note type and other groups of the note.
     own (SearchResult): result of the search for its own patient.
     others (Sequence[SearchResult]): results of the searches for randomly drawn patients.
+    check (tuple[int, int]): number of misspelt names that were planted in the note, and of those that were found.
     RETURNS (dict[Facet, Tally]): counts by facet, without facets for which the note does not count.
     """
     whole = [ALL, *groups]
@@ -114,25 +126,68 @@ def count_note(groups: Sequence[Facet], own: SearchResult, others: Sequence[Sear
     for facet in (*(Facet("form", form) for form in FORMS), *own.facets):
         able = others if facet.by == "form" else [other for other in others if facet in other.facets]
         counts[facet] = _count(facet, own, able)
-    return counts
+    return {facet: tally._replace(planted=check[0], found=check[1]) for facet, tally in counts.items()}
 
 
 def _count(facet: Facet, own: SearchResult, others: Sequence[SearchResult]) -> Tally:
     """Count a note in one facet. `others` contains only patients with an identifier in that facet."""
-    places = _places(facet, own)
+    places, near = _places(facet, own)
     found = [_places(facet, other) for other in others]
-    shared = sum(not places.isdisjoint(spans) for spans in found)
-    drawn = len(others)
-    return Tally(1, int(bool(places)), drawn, sum(map(bool, found)), drawn if places else 0, shared)
+    shared = sum(not places.isdisjoint(spans) for spans, _ in found)
+    drawn, hits = len(others), sum(bool(spans) for spans, _ in found)
+    others_near = sum(only for _, only in found)
+    return Tally(1, int(bool(places)), drawn, hits, drawn if places else 0, shared, int(near), others_near)
 
 
-def _places(facet: Facet, search: SearchResult) -> set[tuple[int, int]]:
-    """Return the (start, end) offsets of the hits that belong to a facet."""
-    if not search.hits:
-        return set()
-    if (field := _FIELDS.get(facet.by)) is None:
-        return {(hit.start, hit.end) for hit in search.hits}
-    return {(hit.start, hit.end) for hit in search.hits if getattr(hit, field) == facet.name}
+def _places(facet: Facet, search: SearchResult) -> tuple[set[tuple[int, int]], bool]:
+    """Return the (start, end) offsets of the hits that belong to a facet, and whether all are misspelt names."""
+    field = _FIELDS.get(facet.by)
+    hits = [hit for hit in search.hits if field is None or getattr(hit, field) == facet.name]
+    return {(hit.start, hit.end) for hit in hits}, bool(hits) and all(hit.form == "fuzzy" for hit in hits)
+
+
+_SHORTEST_PLANTED = 3  # letters of a name
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_CAPITALISED = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}\b")
+
+
+def misspell(name: str, rng: Random) -> str:
+    """Make a typing error in a name, but not in its first letter: swap two letters, or drop, double or replace one.
+
+    name (str): a name of at least 3 letters.
+    rng (Random): random generator.
+    RETURNS (str): the misspelt name; equal to the name if the letters that are swapped or replaced are the same.
+    """
+    i = rng.randrange(1, len(name))
+    j = max(i, 2)
+    return rng.choice(
+        (
+            name[: j - 1] + name[j] + name[j - 1] + name[j + 1 :],
+            name[:i] + name[i + 1 :],
+            name[:i] + name[i] + name[i:],
+            name[:i] + rng.choice(_LETTERS) + name[i + 1 :],
+        )
+    )
+
+
+def plant(text: str, names: Sequence[str], rng: Random) -> tuple[str, int, int] | None:
+    """Replace a capitalised word of a note by a misspelt name, to test whether a search finds it.
+
+    text (str): the note.
+    names (Sequence[str]): names of its patient, in normal form.
+    rng (Random): random generator.
+    RETURNS (tuple[str, int, int] | None): the new text and the offsets of the misspelt name in it; None if the note
+        has no capitalised word, the patient has no name, or the error changes nothing.
+    """
+    places = [word.span() for word in _CAPITALISED.finditer(text)]
+    if not places or not names:
+        return None
+    name = rng.choice(names)
+    wrong = misspell(name, rng)
+    start, end = rng.choice(places)
+    if wrong in names:
+        return None
+    return text[:start] + wrong.capitalize() + text[end:], start, start + len(wrong)
 
 
 _SHORTEST_DOUBTFUL = 3  # letters; initials would match everywhere
@@ -203,13 +258,17 @@ class NoteHits(NamedTuple):
 
 
 class _Patient(NamedTuple):
-    """The terms of one patient, prepared for the four searches."""
+    """The terms of one patient, prepared for the four searches.
+
+    spelt (Sequence[str]): single names of the patient, in normal form, which are planted misspelt.
+    """
 
     terms: PatientTerms
     tight: list[CompactTerm]
     names: FuzzyNames
     doubtful: AmbiguousNames
     facets: frozenset[Facet]
+    spelt: Sequence[str]
 
 
 class _Text(NamedTuple):
@@ -219,6 +278,12 @@ class _Text(NamedTuple):
     folded: Normalised
     tight: CompactText
     words: DamagedNote
+
+
+def _prepare(text: str) -> _Text:
+    """Prepare a note for the four searches."""
+    folded = normalise(text)
+    return _Text(text, folded, CompactText(folded), DamagedNote(text, folded, strict=False))
 
 
 class Searcher:
@@ -247,19 +312,31 @@ class Searcher:
         note (Note): the note; its patient must be in the index.
         RETURNS (NoteHits): hits and counts.
         """
-        folded = normalise(note.text)
-        text = _Text(note.text, folded, CompactText(folded), DamagedNote(note.text, folded, strict=False))
+        text = _prepare(note.text)
         own, *others = (self._find(text, self._patient(patient)) for patient in (note.patient, *note.others))
-        return NoteHits(note.row, tuple(own.hits), count_note(note.groups, own, others))
+        check = self._check(note) if self._fuzzy else (0, 0)
+        return NoteHits(note.row, tuple(own.hits), count_note(note.groups, own, others, check))
+
+    def _check(self, note: Note) -> tuple[int, int]:
+        """Plant a misspelt name in a note. Return the number of names that were planted and of those found, 0 or 1."""
+        patient = self._patient(note.patient)
+        planted = plant(
+            note.text, patient.spelt, Random(f"{note.patient}/{note.text}".encode("utf-8", "surrogatepass"))
+        )
+        if planted is None:
+            return 0, 0
+        text, start, end = planted
+        return 1, int(any(hit.start < end and start < hit.end for hit in self._find(_prepare(text), patient).hits))
 
     def _read(self, patient: str) -> _Patient:
         """Read the terms of a patient from the index and prepare them for the four searches."""
         terms = self._store.patients.find(patient) or PatientTerms(())
         entries = tuple(terms.entries)
         facets = {facet for e in entries for facet in (Facet("source", e.rule), Facet("kind", e.label))}
-        return _Patient(
-            terms, compact_terms(entries), fuzzy_names(entries), AmbiguousNames(entries), frozenset(facets)
-        )
+        single = (entry.term for entry in entries if entry.label == "PATIENT" and entry.term.isalpha())
+        own = {name for name in single if len(name) >= _SHORTEST_PLANTED}
+        names, doubtful = fuzzy_names(entries), AmbiguousNames(entries)
+        return _Patient(terms, compact_terms(entries), names, doubtful, frozenset(facets), sorted(own))
 
     def _find(self, text: _Text, patient: _Patient) -> SearchResult:
         """Search a note in all four ways for the identifiers of one patient."""

@@ -22,7 +22,7 @@ from ..sampling.draw import make_sample
 from ..sampling.sample import Settings, make_finder
 from ..sampling.writing import check_place, write_sample
 from .console import reporting, say
-from .options import Bootstrap, Dictionaries, OptionalJson, Overwrite, Processes, Seed
+from .options import Dictionaries, OptionalJson, Overwrite, Processes, Seed
 
 Table = Annotated[str, typer.Option(help="Table of a database.")]
 IdField = Annotated[str, typer.Option(help="Column of the note's id, '' for none.")]
@@ -133,7 +133,6 @@ def audit(
     draws: Annotated[int, typer.Option(min=0, help="Number of other patients to search each note for.")] = 5,
     fuzzy: Annotated[bool, typer.Option(help="Also search for near matches of identifiers.")] = True,
     seed: Seed = 0,
-    bootstrap: Bootstrap = 1000,
     encoding: Annotated[str, typer.Option(help="Encoding of CSV, JSONL and .txt files.")] = "utf-8",
     n_process: Processes = 1,
 ) -> None:
@@ -148,7 +147,7 @@ def audit(
         if index:
             notes = FolderSource(Path(source), notes, columns.note_id, columns.text, codec)
         stack.callback(notes.close)
-        settings = AuditSettings(draws, fuzzy, seed, bootstrap, n_process, tuple(by or ()))
+        settings = AuditSettings(draws, fuzzy, seed, n_process, tuple(by or ()))
         file = None
         if hits:
             part = stack.enter_context(whole_file(hits))

@@ -17,7 +17,7 @@ SYLLABLES = ("zu", "ke", "rra", "mbi")
 NAMES = ["".join(SYLLABLES[i // 4**j % 4] for j in range(4)) for i in range(PATIENTS)]
 
 
-PLAIN = AuditSettings(fuzzy=False, bootstrap=50)
+PLAIN = AuditSettings(fuzzy=False)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_rate_is_that_of_the_notes_that_leak(store, notes):
     assert (audit.notes, audit.patients, rate.notes, rate.hits) == (30, 30, 30, 6)
     assert rate.leak_rate == pytest.approx(0.2)
     assert rate.expected == 0
-    assert rate.bootstrap[0] < 0.2 < rate.bootstrap[1]
+    assert rate.interval[0] < 0.2 < rate.interval[1]
 
 
 def test_the_name_of_another_patient_is_not_a_leak(store, notes):
@@ -156,6 +156,13 @@ def test_a_column_of_ids_is_refused_as_a_group(store, notes, monkeypatch):
         run_audit(notes([clean(i) for i in range(PATIENTS)]), Columns(note_type="note_id"), store, PLAIN)
 
 
+def test_misspelt_names_are_planted_to_measure_the_sensitivity(store, notes):
+    rows = [(f"P{i}", f"Acude [PATIENT] por tos el Lunes, nota {n}.") for i in range(PATIENTS) for n in range(5)]
+    rate = run_audit(notes(rows), Columns(), store, AuditSettings()).rates[ALL]
+    assert 0.9 < rate.sensitivity <= 1  # names of eight letters
+    assert run_audit(notes(rows), Columns(), store, PLAIN).rates[ALL].sensitivity is None
+
+
 def test_an_audit_of_one_patient_has_no_chance_rate(store, notes):
     rate = run_audit(notes([leaking(0), clean(0)]), Columns(), store, PLAIN).rates[ALL]
     assert (rate.expected, rate.leak_rate, rate.patients) == (None, 0.5, 1)
@@ -168,8 +175,9 @@ RATE = {
     "observed": 0.05,
     "expected": 0.0025,
     "leak_rate": 0.0476,
-    "wilson": [0.0172, 0.12],
-    "bootstrap": [0.01, 0.09],
+    "sensitivity": 0.8,
+    "design_effect": 1.2,
+    "interval": [0.0172, 0.12],
 }
 
 
@@ -181,14 +189,14 @@ def test_columns_of_the_table_are_aligned():
     lines = format_audit(report({"all": {"all": RATE}, "kind": {"PATIENT": RATE}})).splitlines()
     assert lines[0] == "80 of 80 notes audited, of 40 patients"
     head, row = lines[2:4]
-    assert row.split() == ["all", "80", "4", "0.0025", "0.0476", "[0.0172,", "0.1200]", "[0.0100,", "0.0900]"]
+    assert row.split() == ["all", "80", "4", "0.0025", "0.0476", "[0.0172,", "0.1200]"]
     for name, figure in (("notes", "80"), ("hits", "4"), ("chance", "0.0025"), ("leak rate", "0.0476")):
         assert head.index(name) + len(name) == row.index(f" {figure}") + 1 + len(figure)
     assert lines[5].startswith("by kind")
 
 
 def test_missing_values_are_left_blank():
-    row = format_audit(report({"all": {"all": RATE | {"expected": None, "bootstrap": None}}})).splitlines()[3]
+    row = format_audit(report({"all": {"all": RATE | {"expected": None}}})).splitlines()[3]
     assert row.split()[:4] == ["all", "80", "4", "–"]
     assert row.endswith("0.1200]")
 

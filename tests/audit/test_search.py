@@ -1,6 +1,7 @@
 """Searching notes for identifiers, and counting the hits."""
 
 import pickle
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +14,10 @@ from spacy_deid.audit.search import (
     Note,
     Searcher,
     SearchResult,
-    Tally,
     compact_terms,
     count_note,
+    misspell,
+    plant,
 )
 from spacy_deid.dictionaries.normalise import normalise
 from spacy_deid.dictionaries.store import StoreWriter
@@ -102,19 +104,47 @@ def test_the_repr_of_a_note_hides_its_text():
 
 def test_counts_by_facet(searcher):
     counts = found(searcher, "Villaseca, tel. 600100200. Olmedilla.", ("P2",)).counts
-    assert counts[Facet("all", "all")] == Tally(1, 1, 1, 1, 1, 0)
-    assert counts[Facet("type", "letter")] == Tally(1, 1, 1, 1, 1, 0)
-    assert counts[Facet("source", "patients.surname")] == Tally(1, 1, 1, 1, 1, 0)
-    assert counts[Facet("source", "patients.given")] == Tally(1, 0, 0, 0, 0, 0)
-    assert counts[Facet("kind", "PHONE")] == Tally(1, 1, 0, 0, 0, 0)
-    assert counts[Facet("form", "fuzzy")] == Tally(1, 0, 1, 0, 0, 0)
+    assert counts[Facet("all", "all")][:6] == (1, 1, 1, 1, 1, 0)
+    assert counts[Facet("type", "letter")][:6] == (1, 1, 1, 1, 1, 0)
+    assert counts[Facet("source", "patients.surname")][:6] == (1, 1, 1, 1, 1, 0)
+    assert counts[Facet("source", "patients.given")][:6] == (1, 0, 0, 0, 0, 0)
+    assert counts[Facet("kind", "PHONE")][:6] == (1, 1, 0, 0, 0, 0)
+    assert counts[Facet("form", "fuzzy")][:6] == (1, 0, 1, 0, 0, 0)
 
 
 def test_a_place_hit_by_two_patients_is_shared():
     hit = Hit(0, 5, "CITY", "patients.city", "exact")
     facets = frozenset({Facet("kind", "CITY"), Facet("source", "patients.city")})
     counts = count_note((), SearchResult((hit,), facets), [SearchResult((hit,), facets), SearchResult((), facets)])
-    assert counts[Facet("all", "all")] == Tally(1, 1, 2, 1, 2, 1)
+    assert counts[Facet("all", "all")][:6] == (1, 1, 2, 1, 2, 1)
+
+
+def test_notes_with_misspelt_names_only_are_counted_apart(searcher):
+    near = found(searcher, "Acude Vilaseca. Olmedila.", ("P2",)).counts
+    assert (near[Facet("all", "all")].near, near[Facet("all", "all")].others_near) == (1, 1)
+    assert near[Facet("form", "fuzzy")].near == 1
+    both = found(searcher, "Acude Vilaseca, tel. 600100200. Olmedilla.", ("P2",)).counts
+    assert (both[Facet("all", "all")].near, both[Facet("all", "all")].others_near) == (0, 0)
+
+
+@settings(deadline=None)
+@given(st.text("abcdefgh", min_size=3, max_size=12), st.randoms(use_true_random=False))
+def test_a_typing_error_keeps_the_first_letter_and_changes_the_length_by_one_at_most(name, rng):
+    wrong = misspell(name, rng)
+    assert wrong[0] == name[0]
+    assert abs(len(wrong) - len(name)) <= 1
+
+
+def test_a_misspelt_name_replaces_a_capitalised_word():
+    text, start, end = plant("acude con tos, el Lunes", ["villaseca"], Random(1))
+    assert text[:start] == "acude con tos, el "
+    assert text[start] == "V"
+    assert end == len(text)
+
+
+@pytest.mark.parametrize(("text", "names"), [("acude con tos", ["villaseca"]), ("Lunes", []), ("", ["villaseca"])])
+def test_nothing_is_planted_without_a_place_or_a_name(text, names):
+    assert plant(text, names, Random(1)) is None
 
 
 TERM = compact_terms([LocalEntry("villaseca", "PATIENT", "a.b")])

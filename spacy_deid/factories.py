@@ -449,16 +449,17 @@ def make_review(
     language: str | None,
     dictionary: str | None,
 ) -> "Review":
-    """Make a ``deid_review`` component, which proposes unexpected words that no detector found for manual review.
+    """Make a ``deid_review`` component, which proposes words that no detector found for manual review.
 
-    Add it after ``deid_merge`` and ``deid_recovery``.
+    Add it after ``deid_merge`` and ``deid_recovery``. If the pipeline has ``deid_ner``, words are ranked by all
+    evidence that they were missed; otherwise by the score of ``deid_surprisal``.
 
     per_1000_words (float): number of spans to propose per 1,000 words of a note.
     at_least (int): number of spans to propose in any note, however short.
     floor (float): minimum score of a word (exclusive); its scale depends on the score of ``deid_surprisal``.
     longest (int): maximum number of words per span, so that an unusual paragraph is not a single span.
-    column (Optional[str]): column of ``deid_surprisal`` for ranking words, such as "surprisal" or "per_piece"; None
-        for its score.
+    column (Optional[str]): "score" to rank words by the score of ``deid_surprisal``, or one of its columns, such as
+        "surprisal" or "per_piece"; None for all evidence.
     medical (bool): whether terms of the medical dictionary are excluded.
     recovered (bool): whether text that ``deid_recovery`` released as medical is proposed nevertheless.
     language (Optional[str]): language of the notes; None for that of the pipeline.
@@ -466,6 +467,9 @@ def make_review(
     """
     from .pipeline.review import Review
 
+    for _, part in nlp.pipeline:
+        if hasattr(part, "keep_probabilities"):
+            part.keep_probabilities = column is None
     return Review(
         name,
         per_1000_words=per_1000_words,

@@ -23,6 +23,7 @@ DISCARDED = "deid/discarded"
 RECOVERED = "deid/recovered"
 REVIEW = "deid/review"  # spans that are proposed to a person; they decide nothing
 DECISIONS = frozenset({MERGED, DISCARDED, RECOVERED, REVIEW})
+PROBABILITIES = "deid/probabilities"  # key in doc.user_data: probability of every token to be PHI, by the classifier
 SCORES = "deid/surprisal"  # key in doc.user_data: scores of every word by a language model
 
 

@@ -41,7 +41,7 @@ from ..ml.postprocess import admit, join_names, propagate_names, settle_roles, s
 from ..ml.prediction import Predictor, can_predict
 from ..ml.second_reading import undo_damage, unite
 from ..ml.tagger import weights_from_bytes, weights_to_bytes
-from ..spans import Evidence, check_key, write_evidence
+from ..spans import PROBABILITIES, Evidence, check_key, write_evidence
 
 Scores = Sequence[Floats2d | Floats3d]
 Found = tuple[int, int, int, float, str]
@@ -60,7 +60,11 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     predictor (Optional[Predictor]): fast implementation for the current weights. It is made when it is first needed,
         and dropped when the weights change; None also for a model that it does not support, which then predicts
         itself.
+    keep_probabilities (bool): whether to keep the probability of every token in the Doc, for ``deid_review``, which
+        turns it on.
     """
+
+    keep_probabilities = False
 
     def __init__(
         self,
@@ -230,7 +234,12 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """
         for docs in minibatch(stream, size=batch_size):  # type: ignore[no-untyped-call]
             try:
-                self.set_annotations(docs, self.predict(docs, operating_point), operating_point)
+                point = self.get_point(operating_point)
+                read = self.read(docs)
+                found = [self.choose(doc, one, point) for doc, one in zip(docs, read, strict=True)]
+                self.set_annotations(docs, found, operating_point)
+                if self.keep_probabilities:
+                    self.set_probabilities(docs, read)
             except Exception as error:
                 self.get_error_handler()(self.name, self, docs, error)
                 continue
@@ -373,6 +382,25 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         for doc, spans in zip(docs, predicted, strict=True):
             evidence = [self._evidence(doc, *span) for span in spans]
             write_evidence(doc, self.key, evidence, version=self.cfg["version"], **receipt)
+
+    def set_probabilities(self, docs: Iterable[Doc], read: Iterable[Posterior]) -> None:
+        """Keep the calibrated probability of every dense token to be PHI in ``doc.user_data["deid/probabilities"]``.
+
+        The dict has lists of equal length: "starts" and "ends" (character offsets), "united" (the probability), and
+        "first" (that of the first reading alone; the same without a second reading).
+
+        docs (Iterable[Doc]): the Docs.
+        read (Iterable[Posterior]): output of `read` for them.
+        """
+        curve = Calibration(*self.cfg["tokens"])
+        for doc, one in zip(docs, read, strict=True):
+            tokens = [doc[int(row)] for row in dense_tokens(doc)]
+            doc.user_data[PROBABILITIES] = {
+                "starts": [token.idx for token in tokens],
+                "ends": [token.idx + len(token) for token in tokens],
+                "united": curve(one.phi).tolist(),
+                "first": curve((one.first or one).phi).tolist(),
+            }
 
     def _evidence(self, doc: Doc, start: int, end: int, label: int, score: float, rule: str) -> Evidence:
         """Convert a span of tokens to evidence, the record of a detection with its character offsets and score."""

@@ -1,20 +1,31 @@
-"""deid_review: proposes spans for manual review: words that no detector found, but that are unexpected in the text.
+"""deid_review: proposes spans for manual review: words that no detector found, but that may be identifiers.
 
-The scores of ``deid_surprisal`` rank the words. A budget limits the number of proposals by the length of the note.
+Words are ranked by the probability that they are missed identifiers (`describe_words` and `Ranking`): a logistic
+regression on the probabilities of ``deid_ner`` below its threshold, the difference of its two readings, the form and
+the place of the word, and lists. Without ``deid_ner``, or if a column is named, the scores of ``deid_surprisal`` rank
+the words. A budget limits the number of proposals by the length of the note.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ..dictionaries.conditions import is_inside_sentence
+from ..dictionaries.damaged import read_scan
+from ..dictionaries.normalise import normal_form
+from ..dictionaries.terms import name_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import LABELS
 from ..medical.dictionary import MedicalDictionary
-from ..spans import MERGED, RECOVERED, REVIEW, SCORES, Evidence, write_evidence
+from ..medical.known_words import known_words
+from ..spans import MERGED, PROBABILITIES, RECOVERED, REVIEW, SCORES, Evidence, write_evidence
 
 _SHARE = 0.5  # of the highest score of a span that a word must have to go into it
 _GAP = 3  # characters between two words that are looked at together
@@ -37,7 +48,10 @@ class ReviewSpan:
 
 
 class Review:
-    """Writes proposals for manual review to ``doc.spans["deid/review"]``. It changes neither entities nor edits."""
+    """Writes proposals for manual review to ``doc.spans["deid/review"]``. It changes neither entities nor edits.
+
+    ranking (Optional[Ranking]): the weights of the ranking by all evidence; None for those of the package.
+    """
 
     def __init__(
         self,
@@ -65,11 +79,12 @@ class Review:
                 raise ConfigError(Errors.D812.format(name=name, setting=setting, wanted=f"at least {least}"))
         self.name, self.per_1000_words, self.at_least, self.floor = name, per_1000_words, at_least, floor
         self.longest, self.column, self.terms, self.recovered = longest, column, terms, recovered
+        self.ranking: Ranking | None = None
 
     def __call__(self, doc: Doc) -> Doc:
         """Choose the spans of a Doc to review and write them to the span group.
 
-        doc (Doc): a Doc that ``deid_surprisal`` and ``deid_merge`` ran on.
+        doc (Doc): a Doc that ``deid_ner`` or ``deid_surprisal``, and ``deid_merge`` ran on.
         RETURNS (Doc): the same Doc.
         RAISES: NotDeidentified if ``deid_merge`` did not run (D502), or the scores are missing (D840) or belong to
             another text (D841); ConfigError (D842) if the column to rank by does not exist.
@@ -80,7 +95,7 @@ class Review:
     def match(self, doc: Doc) -> list[ReviewSpan]:
         """Choose the spans to propose, without changing the Doc.
 
-        doc (Doc): a Doc that ``deid_surprisal`` and ``deid_merge`` ran on.
+        doc (Doc): a Doc that ``deid_ner`` or ``deid_surprisal``, and ``deid_merge`` ran on.
         RETURNS (list[ReviewSpan]): disjoint, in the order of the text, outside ``doc.ents``.
         """
         record = self._scores(doc)
@@ -96,16 +111,20 @@ class Review:
 
     def set_annotations(self, doc: Doc, found: Sequence[ReviewSpan]) -> None:
         """Write spans to the span group, and their scores to its ``attrs["scores"]`` in the same order."""
-        record = doc.user_data[SCORES]
-        known, by = bool(record.get("probability")) and self.column is None, self.column or record["score"]
+        record = self._scores(doc)
+        own = self.column in (None, "score")
+        known, by = bool(record.get("probability")) and own, str(record["score"] if own else self.column)
         evidence = [
             Evidence(item.start, item.end, "OTHER", self.name, item.value if known else 1.0, by) for item in found
         ]
         scores = [{"value": item.value, "columns": dict(item.columns)} for item in found]
-        write_evidence(doc, REVIEW, evidence, version=record["model"], probability=known, scores=scores)
+        leak = {"leak": record["leak"]} if "leak" in record else {}
+        write_evidence(doc, REVIEW, evidence, version=record["model"], probability=known, scores=scores, **leak)
 
     def _scores(self, doc: Doc) -> Mapping[str, Any]:
-        """Return the scores that ``deid_surprisal`` wrote, after checking that they fit this Doc."""
+        """Return the evidence about each word, or the scores of ``deid_surprisal``, after checking that they fit."""
+        if self.column is None and PROBABILITIES in doc.user_data and MERGED in doc.spans:
+            return rank_words(doc, self.ranking)
         record: Mapping[str, Any] | None = doc.user_data.get(SCORES)
         if record is None:
             raise NotDeidentified(Errors.D840.format(name=self.name))
@@ -120,7 +139,7 @@ class Review:
 
     def _values(self, record: Mapping[str, Any]) -> NDArray[np.float64]:
         """Return the values that words are ranked by: the score, or the column that is configured instead."""
-        if self.column is None:
+        if self.column in (None, "score"):
             return np.asarray(record["values"], dtype=float)
         if self.column not in record["features"]:
             known = ", ".join(record["features"])
@@ -152,6 +171,154 @@ class Review:
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Review":
         """Do nothing: the component is defined by its config."""
         return self
+
+
+FEATURES = (
+    "probability",
+    "second reading",
+    "neighbour",
+    "capital",
+    "capital inside a sentence",
+    "capitals",
+    "digit",
+    "long number",
+    "known word",
+    "listed name",
+    "unknown capital",
+    "scanned name",
+    "lower case elsewhere",
+    "found elsewhere",
+    "beside an entity",
+    "short",
+)
+_LEAST = 1e-6
+_LONG_NUMBER = 4
+_BESIDE = 2  # tokens
+
+
+@dataclass(frozen=True, slots=True)
+class WordEvidence:
+    """What is known about the n tokens of a note that are not part of an entity.
+
+    starts, ends (NDArray): character offsets. Shape (n,).
+    values (NDArray): the features of `FEATURES`. Shape (n, features).
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+def describe_words(doc: Doc) -> WordEvidence:
+    """Collect evidence about the tokens that are not part of an entity, from which `Ranking` computes a probability.
+
+    The first two features are log-odds: the calibrated probability that a token is PHI, and its difference to that of
+    the first reading alone; "neighbour" is the highest log-odds of two tokens on each side. All others are 0 or 1.
+
+    doc (Doc): a Doc that ``deid_ner``, with `keep_probabilities`, and ``deid_merge`` ran on.
+    RETURNS (WordEvidence): one row per token with a letter or digit.
+    RAISES: NotDeidentified (D841) if the probabilities were computed for another text.
+    """
+    record, text = doc.user_data[PROBABILITIES], doc.text
+    starts, ends = (np.asarray(record[name], dtype=np.int64) for name in ("starts", "ends"))
+    if len({len(column) for column in record.values()}) != 1 or (len(ends) and ends[-1] > len(text)):
+        raise NotDeidentified(Errors.D841.format(name="deid_review"))
+    words = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    odds, first = _log_odds(record["united"]), _log_odds(record["first"])
+    held = np.zeros(len(text) + 1, dtype=np.int64)
+    for ent in doc.ents:
+        held[ent.start_char : ent.end_char] |= ent.label_ in LABELS
+    sums = np.concatenate([[0], np.cumsum(held)])
+    taken = sums[ends] > sums[starts]
+    free = np.flatnonzero(~taken & np.array([any(map(str.isalnum, word)) for word in words], dtype=bool))
+    lines = np.cumsum([0, *(char == "\n" for char in text)])[starts] if len(starts) else starts
+    lower = {word for word in words if word.islower()}
+    found = {word.lower() for word, held_word in zip(words, taken.tolist(), strict=True) if held_word}
+    is_known, listed = known_words(doc.lang_), name_words(doc.lang_)
+    rows = []
+    for i in free.tolist():
+        word, start = words[i], int(starts[i])
+        near = [k for k in range(max(0, i - _BESIDE), min(len(words), i + _BESIDE + 1)) if k != i]
+        form, capital, digit = normal_form(word), word[0].isupper(), any(map(str.isdigit, word))
+        known, name = is_known(word), form in listed
+        rows.append(
+            (
+                odds[i],
+                odds[i] - first[i],
+                max((odds[k] for k in near if not taken[k]), default=odds[i]),
+                capital,
+                capital and is_inside_sentence(text, start),
+                len(word) > 1 and word.isupper(),
+                digit,
+                digit and len(word) >= _LONG_NUMBER,
+                known,
+                name,
+                capital and not known and not name,
+                digit and not word.isdigit() and not name and read_scan(form) in listed,
+                capital and word.lower() in lower,
+                word.lower() in found,
+                any(taken[k] and lines[k] == lines[i] for k in near),
+                len(word) <= _BESIDE,
+            )
+        )
+    values = np.asarray(rows, dtype=float).reshape(len(rows), len(FEATURES))
+    return WordEvidence(starts[free], ends[free], values)
+
+
+def _log_odds(probabilities: Sequence[float]) -> NDArray[np.float64]:
+    """Return the logarithms of the odds of probabilities, in nats."""
+    safe = np.clip(np.asarray(probabilities, dtype=float), _LEAST, 1 - _LEAST)
+    return np.asarray(np.log(safe / (1 - safe)))
+
+
+class Ranking:
+    """A logistic regression: the probability that a token is a part of a missed identifier.
+
+    weights (Mapping[str, float]): weight of each feature of `FEATURES`, and "bias".
+    version (str): name of the weights.
+    RAISES: ConfigError (D836) if a weight is missing.
+    """
+
+    def __init__(self, weights: Mapping[str, float], version: str) -> None:
+        if missing := [name for name in (*FEATURES, "bias") if name not in weights]:
+            raise ConfigError(Errors.D836.format(path="review_ranking.json", reason=f"no weight '{missing[0]}'"))
+        self.weights = np.array([weights[name] for name in FEATURES], dtype=float)
+        self.bias, self.version = float(weights["bias"]), version
+
+    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute probabilities. values (NDArray): shape (n, features). RETURNS (NDArray): shape (n,)."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(values @ self.weights + self.bias, -30, 30))))
+
+
+@cache
+def load_ranking() -> Ranking:
+    """Load the weights that were fitted by ``python -m benchmarks.review fit``."""
+    text = (files("spacy_deid") / "resources" / "review_ranking.json").read_text(encoding="utf8")
+    data = json.loads(text)
+    return Ranking(data["weights"], data["version"])
+
+
+def rank_words(doc: Doc, ranking: Ranking | None = None) -> dict[str, Any]:
+    """Compute for each token that is not part of an entity the probability that it is a missed identifier.
+
+    doc (Doc): as for `describe_words`.
+    ranking (Optional[Ranking]): the weights; None for those of the package.
+    RETURNS (dict): a record with the keys of the scores of ``deid_surprisal``, and "leak": the probability that an
+        identifier was missed in the note, if its words were independent.
+    """
+    ranking, words = ranking or load_ranking(), describe_words(doc)
+    columns = {name.replace(" ", "_"): words.values[:, i].tolist() for i, name in enumerate(FEATURES)}
+    values = ranking(words.values)
+    return {
+        "starts": words.starts.tolist(),
+        "ends": words.ends.tolist(),
+        "values": values.tolist(),
+        "leak": float(1 - np.prod(1 - values)),
+        "features": columns,
+        "model": ranking.version,
+        "score": "evidence",
+        "probability": True,
+    }
 
 
 def _span(record: Mapping[str, Any], values: NDArray[np.float64], run: Sequence[int]) -> ReviewSpan:

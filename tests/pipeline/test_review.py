@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from pipeline.scoring import make, proposed, scored, with_scores
 from spacy.tokens import DocBin
 
+import spacy_deid
 from spacy_deid.errors import ConfigError, NotDeidentified
-from spacy_deid.pipeline.review import choose_runs
-from spacy_deid.spans import DECISIONS, MERGED, REVIEW, SCORES, read_evidence, reopen_groups
+from spacy_deid.pipeline.review import FEATURES, Ranking, choose_runs, describe_words
+from spacy_deid.spans import DECISIONS, MERGED, PROBABILITIES, REVIEW, SCORES, read_evidence, reopen_groups
 
 CANARY = "Zumalabe"
 TEXT = "Today the mayor saw Kontiomaa, the wife of Wilmer, in Parkano."
@@ -140,6 +141,83 @@ def starts(doc):
 def test_a_language_without_a_medical_dictionary_goes_without():
     nlp = make("de")
     assert proposed(nlp(scored(nlp, "Angiosarkom bei Wilmer", Angiosarkom=0.9))) == ["Angiosarkom"]
+
+
+# All evidence
+
+ODDS = dict.fromkeys((*FEATURES, "bias"), 0.0) | {"probability": 1.0}
+
+
+def with_probabilities(nlp, text, spans=(), **probabilities):
+    """Make a Doc with probabilities of the classifier: .001, or those of the given words."""
+    doc = scored(nlp, text, *spans)
+    tokens = [token for token in doc if not token.is_space]
+    united = [probabilities.get(token.text, 0.001) for token in tokens]
+    starts, ends = [token.idx for token in tokens], [token.idx + len(token) for token in tokens]
+    doc.user_data[PROBABILITIES] = {"starts": starts, "ends": ends, "united": united, "first": united}
+    return doc
+
+
+def test_words_below_the_threshold_of_the_classifier_are_proposed_first():
+    nlp = make(at_least=2)
+    doc = nlp(with_probabilities(nlp, TEXT, Wilmer=0.3, mayor=0.01))
+    assert "Wilmer" in proposed(doc)
+    row = next(row for row in doc._.deid_review if doc.text[row["start"] : row["end"]] == "Wilmer")
+    assert (row["by"], row["probability"]) == ("evidence", True)
+    assert row["columns"]["probability"] == pytest.approx(-0.847, abs=1e-3)
+    assert row["columns"]["capital_inside_a_sentence"] == 1
+    assert 0 < doc.spans[REVIEW].attrs["leak"] < 1
+
+
+def test_the_weights_rank_the_words():
+    nlp = make(at_least=1)
+    nlp.get_pipe("deid_review").ranking = Ranking(ODDS, "test")
+    doc = nlp(with_probabilities(nlp, TEXT, mayor=0.4, Wilmer=0.3))
+    assert proposed(doc) == ["mayor"]
+    assert doc._.deid_review[0]["score"] == pytest.approx(0.4)
+
+
+def test_a_missing_weight_is_refused():
+    with pytest.raises(ConfigError, match="no weight 'capital'"):
+        Ranking({name: weight for name, weight in ODDS.items() if name != "capital"}, "test")
+
+
+def test_words_of_entities_have_no_evidence():
+    nlp = make()
+    doc = nlp(with_probabilities(nlp, TEXT, [("Kontiomaa", "PERSON")], Wilmer=0.3))
+    words = describe_words(doc)
+    texts = [doc.text[start:end] for start, end in zip(words.starts, words.ends, strict=True)]
+    assert "Wilmer" in texts
+    assert "Kontiomaa" not in texts
+    assert words.values.shape == (len(texts), len(FEATURES))
+    beside = dict(zip(texts, words.values[:, FEATURES.index("beside an entity")], strict=True))
+    assert beside["wife"] == 0
+    assert beside["saw"] == 1
+
+
+def test_probabilities_of_another_text_are_refused():
+    nlp = make()
+    doc = with_probabilities(nlp, TEXT)
+    doc.user_data[PROBABILITIES]["ends"][-1] = 999
+    with pytest.raises(NotDeidentified, match="another text"):
+        nlp(doc)
+
+
+def test_a_named_score_ranks_although_there_is_other_evidence():
+    nlp = make(column="score", at_least=1)
+    doc = with_probabilities(nlp, TEXT, mayor=0.4)
+    doc.user_data[SCORES]["values"] = [float(start == TEXT.index("Wilmer")) for start in starts(doc)]
+    assert proposed(nlp(doc)) == ["Wilmer"]
+
+
+def test_the_classifier_keeps_probabilities_only_for_a_review():
+    nlp = spacy_deid.load("en")
+    assert PROBABILITIES not in nlp("Seen by Dr. Wilmer.").user_data
+    nlp.add_pipe("deid_review")
+    doc = nlp("Seen by Dr. Wilmer.")
+    assert len(doc.user_data[PROBABILITIES]["united"]) == 6
+    (again,) = DocBin(docs=[doc], store_user_data=True).get_docs(nlp.vocab)
+    assert again._.deid_review == doc._.deid_review
 
 
 # Its place

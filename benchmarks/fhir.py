@@ -6,16 +6,20 @@
 
 ``made`` releases patients with made names. Each has a Patient, a Practitioner, an Observation, a DocumentReference and
 a Composition, whose texts name the patient, a relative, the clinician, the record number and the telephone number,
-partly in sentences without a cue. It counts the patients of whom something is left, with the dictionary of the export
-and without. ``examples`` releases the official examples of the types in the profile. Both check that codes and numbers
-stay; a resource that is not valid after its release counts as failed.
+partly in sentences without a cue. It counts the planted identifiers that are left, and measures recall in the notes of
+the Observations with the dictionary of the export, and in the same texts without it. ``examples`` releases the
+official examples of the types in the profile, and those Bundles that have no definitions. Both check that codes and
+numbers stay and that references still lead to their targets. A resource that is not valid after its release is not
+released. Rows are written to metrics/standards.json.
 """
 
 import base64
 import json
+import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -24,14 +28,17 @@ import typer
 
 from spacy_deid import Deidentifier
 from spacy_deid.dictionaries.terms import name_words
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.fhir.json_values import Number, read_json
 from spacy_deid.fhir.profile import default_profile
-from spacy_deid.fhir.run import FhirDeidentifier, Unit
+from spacy_deid.fhir.references import read_reference
+from spacy_deid.fhir.run import FhirDeidentifier, Outcome, Unit
 from spacy_deid.surrogates.keys import ProjectKey
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
-Output = Annotated[Path, typer.Option(help="JSON file for the figures.")]
+Metrics = Annotated[Path, typer.Option(help="File of the metric rows.")]
+LARGEST = 640_000  # bytes of a Bundle of examples; larger ones have definitions
 
 SENTENCES = (
     "{given} {family} came with {relative} {family}. Pulse 72/min, blood pressure 120/80 mmHg.",
@@ -43,9 +50,10 @@ SENTENCES = (
 
 @app.command()
 def made(
+    context: typer.Context,
     patients: Annotated[int, typer.Option(help="Number of patients.")] = 1000,
     lang: Annotated[str, typer.Option(help="Pipeline and language of the names.")] = "en",
-    output: Output = Path("metrics/standards.json"),
+    metrics: Metrics = Path("metrics/standards.json"),
 ) -> None:
     """Release made patients and search for what was planted."""
     draw = Random(17)
@@ -56,64 +64,97 @@ def made(
     key = ProjectKey(bytes(range(32)))
     deid = Deidentifier(lang, style="surrogate", key=key)
     texts = [(" ".join(SENTENCES).format(**person), {"patient_id": person["id"]}) for person in people]
+    planted = sum(len(_left(person, text)) for person, (text, _) in zip(people, texts, strict=True))
     without = Counter[str]()
     for person, result in zip(people, deid.pipe(texts), strict=True):
         without.update(_left(person, result.text))
     began = time.perf_counter()
-    within, unnoticed, status, lost = Counter[str](), Counter[str](), Counter[str](), 0
     with FhirDeidentifier(deid, key=key) as fhir:
         fhir.read(resources)
-        outcomes = fhir.release(Unit(item) for item in resources)
-        for person, item, outcome in zip(owners, resources, outcomes, strict=True):
-            status[outcome.status] += 1
-            if outcome.resource is not None:
-                left = _left(person, _all_text(outcome.resource))
-                within.update(left)
-                unnoticed.update(left if outcome.status == "released" else [])
-                lost += sum((_facts(item) - _facts(outcome.resource)).values())
-    planted = len(_left(people[0], " ".join(SENTENCES).format(**people[0])))
-    _write(
-        output,
-        "made",
-        {
-            "patients": patients,
-            "resources": len(resources),
-            "status": dict(status),
-            "planted_per_patient": planted,
-            "left_in_resources": dict(within),
-            "left_without_warning": dict(unnoticed),
-            "left_in_text_without_dictionary": dict(without),
-            "codes_and_numbers_lost": lost,
-            "resources_per_second": round(len(resources) / (time.perf_counter() - began), 1),
-        },
-    )
+        outcomes = list(fhir.release(Unit(item) for item in resources))
+    seconds = time.perf_counter() - began
+    within, noted, unnoticed = Counter[str](), Counter[str](), Counter[str]()
+    for person, outcome in zip(owners, outcomes, strict=True):
+        if outcome.resource is None:
+            continue
+        left = _left(person, _all_text(outcome.resource))
+        within.update(left)
+        unnoticed.update(left if outcome.status == "released" else [])
+        noted.update(_left(person, _all_text(outcome.resource["note"])) if outcome.type == "Observation" else [])
+    typer.echo(f"left: {dict(within)}; without the dictionary: {dict(without)}")
+    figures: list[tuple[str, float, float | None, str]] = [
+        ("planted identifiers left", within.total(), 0, "lower"),
+        ("planted identifiers left without a warning", unnoticed.total(), 0, "lower"),
+        ("recall in notes with the dictionary of the export", 1 - noted.total() / planted, 1, "higher"),
+        ("recall in notes without the dictionary", 1 - without.total() / planted, None, "higher"),
+        *_checks(resources, outcomes),
+        ("resources per second", len(resources) / seconds, None, "higher"),
+    ]
+    _write(metrics, figures, f"{patients} made patients, {lang}", command_line("benchmarks.fhir made", context))
 
 
 @app.command()
 def examples(
+    context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="Unpacked hl7.fhir.r4.examples.")],
-    output: Output = Path("metrics/standards.json"),
+    metrics: Metrics = Path("metrics/standards.json"),
 ) -> None:
     """Release the official examples."""
     kinds = set(default_profile().resources)
     paths = [path for path in sorted(folder.glob("*.json")) if path.name.split("-")[0] in kinds]
-    parsed = [(path.name, read_json(path.read_text(encoding="utf-8"))) for path in paths]
-    singles = [(name, item) for name, item in parsed if item["resourceType"] in kinds - {"Bundle"}]
+    parsed = [read_json(path.read_text(encoding="utf-8")) for path in paths if path.stat().st_size < LARGEST]
+    resources = [item for item in parsed if item["resourceType"] in kinds]
+    bundles = [item for item in resources if item["resourceType"] == "Bundle"]
+    singles = [item for item in resources if item["resourceType"] != "Bundle"]
     key = ProjectKey(bytes(range(32)))
-    status: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
-    lost = 0
     with FhirDeidentifier(Deidentifier("en", style="surrogate", key=key), key=key) as fhir:
-        fhir.read(item for _, item in singles)
-        outcomes = fhir.release(Unit(item, name) for name, item in singles)
-        for (name, item), outcome in zip(singles, outcomes, strict=True):
-            status[outcome.status] += 1
-            if outcome.resource is None:
-                reasons[f"{name}: {outcome.reason}"] += 1
-            else:
-                lost += sum((_facts(item) - _facts(outcome.resource)).values())
-    figures = {"resources": len(singles), "status": dict(status), "codes_and_numbers_lost": lost}
-    _write(output, "examples", {**figures, "failed": sorted(reasons)})
+        fhir.read(resources)
+        outcomes = list(fhir.release(Unit(item, str(item.get("id", ""))) for item in singles))
+        released = [fhir.release_bundle(item, str(item.get("id", ""))) for item in bundles]
+    entries = [outcome for _, made in released for outcome in made]
+    for outcome in (*outcomes, *entries):
+        if outcome.status == "failed":
+            typer.echo(outcome.reason)
+    figures: list[tuple[str, float, float | None, str]] = [
+        *_checks(singles, outcomes),
+        ("Bundles not released", sum(bundle is None for bundle, _ in released), None, "lower"),
+        ("entries of Bundles that failed", sum(outcome.status == "failed" for outcome in entries), None, "lower"),
+    ]
+    data = f"hl7.fhir.r4.examples 4.0.1, {len(singles)} resources and {len(bundles)} Bundles"
+    _write(metrics, figures, data, command_line("benchmarks.fhir examples", context))
+
+
+def _checks(
+    resources: Sequence[dict[str, Any]], outcomes: Sequence[Outcome]
+) -> Iterator[tuple[str, float, float | None, str]]:
+    """Yield name, value, target and direction of what must hold for all released resources."""
+    pairs = [(item, outcome.resource) for item, outcome in zip(resources, outcomes, strict=True) if outcome.resource]
+    lost = sum(sum((_facts(before) - _facts(after)).values()) for before, after in pairs)
+    moved = {f"{item['resourceType']}/{item['id']}": after["id"] for item, after in pairs if "id" in item}
+    broken = sum(
+        moved.get(old, new.rpartition("/")[2]) != new.rpartition("/")[2]
+        for before, after in pairs
+        for old, new in zip(_references(before), _references(after), strict=False)
+        if len(list(_references(before))) == len(list(_references(after)))
+    )
+    yield "resources not released", len(outcomes) - len(pairs), 0, "lower"
+    yield "resources with a warning", sum(outcome.status == "review" for outcome in outcomes), None, "lower"
+    yield "codes and numbers changed", lost, 0, "lower"
+    yield "references that lead elsewhere", broken, 0, "lower"
+
+
+def _references(value: Any) -> Iterator[str]:
+    """Yield the keys of the resources that a resource refers to, in order."""
+    if isinstance(value, Mapping):
+        text = value.get("reference")
+        place = read_reference(text) if isinstance(text, str) else None
+        if place is not None and place.type:
+            yield place.key
+        for item in value.values():
+            yield from _references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)
 
 
 def _person(draw: Random, words: list[str], number: int) -> dict[str, str]:
@@ -183,10 +224,11 @@ def _resources(person: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 
 
 def _left(person: Mapping[str, str], text: str) -> list[str]:
-    """Return what of a person is in a text as a whole word."""
-    words = set(text.lower().replace("<", " ").replace(">", " ").replace('"', " ").replace("-", " ").split())
-    words = {word.strip(".,;:") for word in words}
-    names = {part for part in ("given", "family", "relative", "clinician") if person[part].lower() in words}
+    """Return what of a person is in a text as a whole word, as it was planted: with a capital, or in capitals."""
+    words = set(re.findall(r"\w+", text))
+    names = {
+        part for part in ("given", "family", "relative", "clinician") if {person[part], person[part].upper()} & words
+    }
     return sorted(names | {part for part in ("number", "phone") if person[part] in text})
 
 
@@ -215,12 +257,16 @@ def _facts(value: Any, name: str = "") -> Counter[tuple[str, str]]:
     return Counter([(name, value)]) if name in ("code", "status", "gender") and isinstance(value, str) else Counter()
 
 
-def _write(path: Path, name: str, figures: Mapping[str, Any]) -> None:
-    """Add figures to the file and print them."""
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    known.setdefault("fhir", {})[name] = dict(figures)
-    path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
-    typer.echo(json.dumps(figures, indent=2))
+def _write(path: Path, figures: Iterable[tuple[str, float, float | None, Any]], data: str, command: str) -> None:
+    """Print figures (name, value, target, direction) and write them as rows."""
+    today = date.today().isoformat()
+    rows = [
+        MetricRow(name, round(value, 5), target, better, data, "", command, today)
+        for name, value, target, better in figures
+    ]
+    for row in rows:
+        typer.echo(f"{row.name}: {row.value:g}")
+    replace_rows(path, rows)
 
 
 if __name__ == "__main__":

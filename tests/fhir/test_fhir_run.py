@@ -176,13 +176,13 @@ def test_the_same_export_gives_the_same_files_again(run, tmp_path):
 
 
 def test_errors_name_lines_and_no_content(run, tmp_path):
-    other = {"resourceType": "Claim", "status": "active"}
+    other = {"resourceType": "Contract", "status": "executed"}
     source = write(tmp_path / "in", "all.ndjson", "{" + FAMILY, {**PATIENT, FAMILY: 1}, observation(1), other)
     result = run(source)
     assert result.exit_code == 1
     assert "all.ndjson: line 1: not a JSON object" in result.stderr
     assert "all.ndjson: line 2.Patient: it has an element that FHIR R4 does not define" in result.stderr
-    assert "1 resource(s) were removed, because the profile does not name their type: Claim" in result.stderr
+    assert "1 resource(s) were removed, because the profile does not name their type: Contract" in result.stderr
     assert FAMILY not in result.output
     assert len((tmp_path / "out" / "all.ndjson").read_text().splitlines()) == 1
 

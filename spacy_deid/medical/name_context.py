@@ -4,8 +4,7 @@
 data: ``resources/recovery/context/common.toml`` for all languages, and ``name_context.toml`` for each language. If the
 words around a name decide nothing, the name counts as a person's, because a wrongly released name cannot be recalled.
 
-`NameContext` decides on names that the medical dictionary contains. `UnlistedEponyms` finds eponyms that are in no
-dictionary by their head word: "Xanthou syndrome".
+`NameContext` decides on names that the medical dictionary contains; `unlisted_eponyms` finds those that it lacks.
 """
 
 import re
@@ -19,7 +18,6 @@ from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
 from ..lang import FALLBACK, get_language, resource_folders
 from ..surrogates.forbidden import offensive_words
-from .build import never_medical
 from .use import MedicalUse, SpanIndex
 
 _MOST_FREQUENT = 2500  # per list of names; rarer given names are words, too: "Early", "Sign"
@@ -136,7 +134,8 @@ class NameContext:
         self._verb = pattern_after([rf"(?:['’]s)?[ ](?:{'|'.join(data['verbs'])})"])
         self._place_before = pattern_before(data["institutions_before"], _OF)
         self._place_after = pattern_after(data["institutions_after"])
-        self._before = pattern_before(data["before"], "[ ]?(?<=[ :-])")
+        introduced = [*data["before"], *data.get("bare_introducers", ())]
+        self._before = pattern_before(introduced, "[ ]?(?<=[ :-])")
         self._after = pattern_after(data["after"])
         self._signs = re.compile(rf"(?:{'|'.join(data['signs'])})(?:['’]s|in|n|ia|a)?", re.IGNORECASE)
         self._sign_before = pattern_before(data["signs_before"], "")
@@ -339,90 +338,3 @@ def pattern_after(alternatives: Iterable[str]) -> re.Pattern[str]:
     RETURNS (re.Pattern): a case-insensitive pattern. Use `match` on the text after the name.
     """
     return re.compile(rf"(?:{'|'.join(alternatives)})", re.IGNORECASE)
-
-
-_OWNER = re.compile(r"['’]s|s['’]")
-_JOINED_BEFORE = re.compile(rf"(?<![\w-])({CAPITALISED})(?:['’]s)?(?:[ ]|[-–/]|[ ](?:and|or|y|e|ja)[ ])$")
-_JOINED_AFTER = re.compile(rf"(?:[ ]|[-–/]|[ ](?:y|e)[ ])({CAPITALISED})(?!\w)")
-_JOINED_NAMES = rf"{CAPITALISED}(?:[-–/]{CAPITALISED}){{1,3}}"
-_SUFFICIENT = ("chain", "organ")  # tiers that need no other evidence: two joined names, "ligament of Treitz"
-_WORD_LISTS = ("heads", "objects", "organs", "named")
-
-
-class UnlistedEponyms:
-    """Finds eponyms that are in no dictionary: names with a head word before or after them ("Xanthou syndrome").
-
-    The head words are grouped in ``name_context.toml`` into ``tiers`` by how strong their evidence is: "chain" (two
-    names with a hyphen), "thing" (an object or method, named after its inventor), "organ" ("ligament of Treitz"),
-    "named" (a syndrome or disease without a possessive) and "name" (any head word).
-    """
-
-    def __init__(self, lang: str) -> None:
-        """Compile the expressions of a language.
-
-        lang (str): ISO 639-1 code. For a language without ``name_context.toml``, the English expressions are used.
-        """
-        data = read_context(lang)
-        self.lang = lang
-        pattern = f"{data['tier_before']}(?:{'|'.join(data['tiers'])}){data['tier_after']}"
-        slots = {key: "|".join(data[key]) for key in _WORD_LISTS if key in data}
-        for slot, value in {"link": data["tier_link"], "chain": _JOINED_NAMES, "name": CAPITALISED, **slots}.items():
-            pattern = pattern.replace(f"{{{slot}}}", value)
-        self._pattern = re.compile(pattern)
-        self._before = pattern_before(data["before"], "[ ]?(?<=[ :-])")
-        self._ownership = re.compile(data["ownership"]) if "ownership" in data else None
-        self._second_name_follows = bool(data.get("second_name_follows"))
-        self._genitive_endings = tuple(data.get("genitive_endings", ()))
-
-    def find(self, text: str) -> list[MedicalUse]:
-        """Find eponyms in a text.
-
-        text (str): the note.
-        RETURNS (list[MedicalUse]): spans of names with their head words, in the order of the text. The rule consists
-            of "eponym:" and the tier, such as "eponym:chain".
-        """
-        found = []
-        for match in self._pattern.finditer(text):
-            tier = str(match.lastgroup)
-            left = text[max(0, match.start() - REACH) : match.start()].rpartition("\n")[2]
-            if self._is_medical(tier, match[0], match[tier], left):
-                found.append(MedicalUse(match.start(), match.end(), f"eponym:{tier}"))
-        return found
-
-    def widen(self, text: str, start: int, end: int) -> tuple[int, int]:
-        """Extend the span of an eponym by its other name, if it has two: "Watson and Schwartz test".
-
-        text (str): the note.
-        start, end (int): span of a name with its head word, such as "Schwartz test".
-        RETURNS (tuple[int, int]): the extended span; the same span if no word of a listed eponym is next to it.
-        """
-        match = _JOINED_BEFORE.search(text, max(0, start - REACH), start)
-        if match and normal_form(match[1]) in eponym_words() - given_names():
-            start = match.start()
-        match = _JOINED_AFTER.match(text, end)
-        if match and self._second_name_follows and normal_form(match[1]) in eponym_words() - given_names():
-            end = match.end()
-        return start, end
-
-    def _is_listed(self, word: str) -> bool:
-        """Whether a word, or the name that it is a genitive of, belongs to a listed eponym."""
-        forms = (word, *(word.removesuffix(ending) for ending in self._genitive_endings))
-        return not eponym_words().isdisjoint(forms)
-
-    def _is_medical(self, tier: str, phrase: str, name: str, left: str) -> bool:
-        """Whether a phrase is an eponym, and not a thing with its owner's name ("Smith's fracture")."""
-        words = [normal_form(word) for word in re.findall(CAPITALISED, name)]
-        listed = all(self._is_listed(word) for word in words)
-        owned = bool(self._ownership and self._ownership.search(phrase))
-        if not never_medical(self.lang).isdisjoint(words):  # "Monday", "enero"
-            return False
-        if tier == "named":
-            return not owned
-        if not listed and all(word in given_names() for word in words):
-            return False
-        if tier in _SUFFICIENT:
-            return True
-        common = bool(common_words(self.lang).intersection(words)) and not (listed and not _OWNER.search(phrase))
-        if tier == "thing":
-            return not common and (listed or not owned)
-        return bool(self._before.search(left)) and not common

@@ -17,7 +17,8 @@ from ..dictionaries.terms import function_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
 from ..medical.dictionary import MedicalDictionary
-from ..medical.name_context import NameContext, UnlistedEponyms, read_context
+from ..medical.name_context import NameContext, read_context
+from ..medical.unlisted_eponyms import UnlistedEponyms
 from ..medical.use import NUMBERS, PLACES, RECOVERABLE, MedicalUse, SpanIndex
 from ..medical.veto import Detected, Veto
 from ..patterns.matcher import recovery_matcher

@@ -51,7 +51,9 @@ TABLE = Path(spacy_deid.__file__).parent / "resources" / "medical" / "eponyms.cs
 NUMBER, SEED = 450, 9  # names of a split, and the seed of what is drawn from them
 NAME = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]{3,}(?:[A-Z][a-z]+)?")
 # names of organisms, minerals and proteins in the open list
-LATIN = re.compile(r"(?:ii|ia|ella|idae|aea|ium|ian|ite|ins?|eri|us|is|ea|oides|rix|alis|ensis|ic|ism|[aeiou]ma)$")
+LATIN = re.compile(
+    r"(?:ii|ia|ella|idae|aea|ium|ian|ite|ins?|eri|us|is|ea|oides|rix|alis|ensis|ic|ism|pathy|[aeiou]ma)$"
+)
 MENTION = re.compile(r"\[\[(.+?)\]\]")
 SLOT = re.compile(r"\{([nmk])(?:\.(gen|par))?\}")
 

@@ -127,7 +127,7 @@ def add_neighbours(columns: Columns, names: Sequence[str]) -> Columns:
     return added
 
 
-_LISTS = {
+LIST_NAMES = {  # column → lists of names, or of places
     "name_mass": ("names/female.csv", "names/male.csv", "names/surname.csv"),
     "place_mass": ("synth/lists/places.csv",),
 }
@@ -141,7 +141,7 @@ def slot_properties(pieces: PieceReader, lang: str) -> dict[str, NDArray[np.floa
     RETURNS (dict[str, NDArray]): "name_mass" and "place_mass" → probabilities, shape (vocabulary,). They are zero if
         the language has no list.
     """
-    return {name: name_likeness(pieces, lang, read_names(lang, *lists)) for name, lists in _LISTS.items()}
+    return {name: name_likeness(pieces, lang, read_names(lang, *lists)) for name, lists in LIST_NAMES.items()}
 
 
 def read_names(lang: str, *lists: str) -> dict[str, float]:

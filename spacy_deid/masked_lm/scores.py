@@ -42,6 +42,7 @@ class Combination:
     means, scales (list[float]): mean and standard deviation of each column.
     weights (list[float]): weights of the standardized columns, their neighbours and their products.
     bias (float): the intercept b.
+    products (bool): whether products of two columns are features.
     """
 
     columns: list[str]
@@ -49,6 +50,7 @@ class Combination:
     scales: list[float]
     weights: list[float]
     bias: float
+    products: bool = True
 
     def predict(self, columns: Columns) -> Values:
         """Compute the probability that each word is part of an identifier.
@@ -61,7 +63,7 @@ class Combination:
             raise ConfigError(Errors.D810.format(columns=", ".join(missing)))
         if not len(columns[self.columns[0]]):
             return np.zeros(0)
-        design = expand(columns, self.columns, np.array(self.means), np.array(self.scales))
+        design = expand(columns, self.columns, np.array(self.means), np.array(self.scales), self.products)
         return _logistic(design @ np.array(self.weights) + self.bias)
 
     def to_file(self, path: Path) -> None:
@@ -88,7 +90,13 @@ class Combination:
 
 
 def fit_combination(
-    notes: Sequence[Columns], gold: Sequence[Values], columns: Sequence[str], penalty: float = 10.0
+    notes: Sequence[Columns],
+    gold: Sequence[Values],
+    columns: Sequence[str],
+    penalty: float = 10.0,
+    *,
+    products: bool = True,
+    used: Sequence[NDArray[np.bool_]] | None = None,
 ) -> Combination:
     """Fit a logistic regression that predicts from its columns whether a word is part of an identifier.
 
@@ -96,14 +104,20 @@ def fit_combination(
     gold (Sequence[NDArray]): for each note 1 where a word is part of an identifier and 0 elsewhere, shape (words,).
     columns (Sequence[str]): names of the columns to use.
     penalty (float): strength of the ridge penalty on the weights, relative to a likelihood that is summed over words.
+    products (bool): whether to use products of two columns as features.
+    used (Optional[Sequence[NDArray]]): for each note which words to fit to, shape (words,); None for all.
     RETURNS (Combination): the fitted regression.
     """
     names = list(columns)
     stacked = np.concatenate([np.stack([_limited(note[name]) for name in names], axis=1) for note in notes])
     means, scales = stacked.mean(axis=0), np.maximum(stacked.std(axis=0), 1e-6)
-    design = np.concatenate([expand(note, names, means, scales) for note in notes])
+    design = np.concatenate([expand(note, names, means, scales, products) for note in notes])
     design = np.concatenate([design, np.ones((len(design), 1))], axis=1)
-    truth, weights = np.concatenate(list(gold)).astype(float), np.zeros(design.shape[1])
+    truth = np.concatenate(list(gold)).astype(float)
+    if used is not None:
+        kept = np.concatenate(list(used))
+        design, truth = design[kept], truth[kept]
+    weights = np.zeros(design.shape[1])
     ridge = np.full(len(weights), penalty)
     ridge[-1] = 0.0
     for _ in range(STEPS):
@@ -114,24 +128,27 @@ def fit_combination(
         weights += step / max(1.0, float(np.abs(step).max()) / 5)
         if np.abs(step).max() < 1e-6:
             break
-    return Combination(names, means.tolist(), scales.tolist(), weights[:-1].tolist(), float(weights[-1]))
+    return Combination(names, means.tolist(), scales.tolist(), weights[:-1].tolist(), float(weights[-1]), products)
 
 
-def expand(columns: Columns, names: Sequence[str], means: Values, scales: Values) -> Values:
+def expand(columns: Columns, names: Sequence[str], means: Values, scales: Values, products: bool = True) -> Values:
     """Compute the features of the regression: standardized columns, their neighbours, squares and pairwise products.
 
     columns (Columns): columns of one note.
     names (Sequence[str]): names of the columns to use.
     means, scales (NDArray): mean and standard deviation of each column.
+    products (bool): whether to compute squares and products.
     RETURNS (NDArray): shape (words, features).
     """
     standard = {
         name: (_limited(columns[name]) - mean) / scale for name, mean, scale in zip(names, means, scales, strict=True)
     }
     beside = add_neighbours(standard, names)
-    products = (standard[one] * standard[other] for one, other in combinations(names, 2))
+    if not products:
+        return np.stack([*beside.values()], axis=1)
+    pairs = (standard[one] * standard[other] for one, other in combinations(names, 2))
     squares = (standard[name] ** 2 for name in names)
-    return np.stack([*beside.values(), *products, *squares], axis=1)
+    return np.stack([*beside.values(), *pairs, *squares], axis=1)
 
 
 def _limited(values: Values) -> Values:
@@ -251,7 +268,8 @@ def make_combined_score(source: str, kind: str = "all") -> Score:
 
     source (str): code of a language whose combination this package contains, or a folder with combinations.
     kind (str): "all" for all columns; "model" for those of the language model; "form" for form, position and rarity,
-        which is the baseline the language model must beat.
+        which is the baseline the language model must beat; "zero_shot" for the one that was fitted without labels (see
+        `masked_lm.zero_shot`).
     RETURNS (Score): the score, from 0 to 1.
     RAISES: ConfigError (D809) if there is no such combination.
     """
@@ -332,5 +350,10 @@ def _vetoed(
 
 
 def _combined(doc: Doc, words: Sequence[int], columns: Columns, combination: Combination) -> Values:
-    """Predict with a combination, from the given columns and those of the words' form."""
-    return combination.predict({**columns, **form_columns(doc, words)})
+    """Predict with a combination, from the given columns, those of the words' form and, if needed, public lists."""
+    known = {**columns, **form_columns(doc, words)}
+    if any(name not in known for name in combination.columns):
+        from .zero_shot import public_columns  # which imports this module
+
+        known |= public_columns(doc, words, doc.lang_)
+    return combination.predict(known)

@@ -154,10 +154,10 @@ def _load_public(lang: str) -> _Public:
     """Load the public knowledge of a language."""
     tables = []
     for files in LIST_NAMES.values():
-        table: Counter[str] = Counter()
+        table: dict[str, float] = {}
         for word, count in read_names(lang, *files).items():
-            table[word.lower()] += count
-        total = max(1, sum(table.values()))
+            table[word.lower()] = table.get(word.lower(), 0.0) + count
+        total = max(1.0, sum(table.values()))
         tables.append({word: 1e6 * count / total for word, count in table.items()})
     names, places = tables
     inflector = get_language(lang).inflector

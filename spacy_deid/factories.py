@@ -151,7 +151,8 @@ def make_ner(
         sets it by label: ``{"default": 0.3, "PATIENT": 0.1}``.
     operating_point (Optional[str]): name of thresholds that `spacy-deid calibrate` fitted, used instead of the
         threshold.
-    propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
+    propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note, and
+        log-ins that are made of it.
     second_reading (bool): whether a damaged note (scanned, with broken words, in capitals) is read a second time after
         the damage was undone. What either reading finds is detected.
     scorer (Optional[Callable]): registered scorer.

@@ -22,7 +22,7 @@ from thinc.types import Floats2d, Floats3d
 from ..errors import ConfigError, Errors
 from ..labels import LABELS, get_label
 from ..lang.inflection import forms_of_names
-from ..medical.known_words import known_words
+from ..medical.known_words import known_words, ordinary_words
 from ..ml import crf
 from ..ml.crf import committee_loss, encode_dense, gold_spans
 from ..ml.decoding import (
@@ -37,6 +37,7 @@ from ..ml.decoding import (
     read_stretches,
 )
 from ..ml.features import dense_tokens
+from ..ml.log_ins import LOG_IN, find_log_ins
 from ..ml.postprocess import admit, join_names, propagate_names, settle_roles, split_contacts, trim, widen
 from ..ml.prediction import Predictor, can_predict
 from ..ml.second_reading import undo_damage, unite
@@ -252,7 +253,8 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         operating_point (Optional[str]): a named operating point; None for the current one.
         RETURNS (list[list[tuple]]): for each Doc the spans as (start token, end token, label index, probability,
             rule). The rule is "model" for a span that the model found, "second reading" if it found a part of it only
-            in the restored text of a damaged note, or "echo" for a further mention of its name.
+            in the restored text of a damaged note, "echo" for a further mention of its
+            name, or "log-in" for a log-in that is made of one.
         RAISES: ConfigError if the model is not trained (D203) or has no such operating point (D341).
         """
         docs, point = list(docs), self.get_point(operating_point)
@@ -350,7 +352,12 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         echoes = set(propagate_names(doc, spans, persons, forms, is_known) if self.propagate_names else [])
         whole = join_names(doc, sorted([*spans, *echoes]), persons, echoes)
         rules = ["echo" if span in echoes else "model" for span in whole]
-        return [(*span, rule) for span, rule in zip(settle_roles(doc, whole, persons), rules, strict=True)]
+        found = [(*span, rule) for span, rule in zip(settle_roles(doc, whole, persons), rules, strict=True)]
+        if not (self.propagate_names and LOG_IN in self.labels):
+            return found
+        number, is_ordinary = self.labels.index(LOG_IN), ordinary_words(doc.lang_)
+        log_ins = find_log_ins(doc, whole, persons, is_ordinary)
+        return sorted([*found, *((start, end, number, score, "log-in") for start, end, score in log_ins)])
 
     def _emissions(self, docs: list[Doc]) -> Iterator[tuple[int, np.ndarray]]:
         """Compute the tag scores of the dense tokens of each Doc, averaged over a committee.

@@ -61,14 +61,12 @@ def find_log_ins(
     read: dict[int, float] = {}  # spelling → probability of the name; 0 for no log-in
     for i in np.flatnonzero(wanted).tolist():
         token = doc[i]
-        score = read.get(token.lower)
-        if score is None:
-            form = normal_form(token.text)
-            score = 0.0
+        if token.lower not in read:
+            form, read[token.lower] = normal_form(token.text), 0.0
             if not starts.isdisjoint(form[at : at + _START] for at in range(_INITIALS + 1)):
-                scores = (score for words, score in names.items() if is_made_of(form, words))
-                score = next(scores, 0.0)
-            read[token.lower] = score = 0.0 if score and is_ordinary(form) else score
+                made = [score for words, score in names.items() if is_made_of(form, words)]
+                read[token.lower] = made[0] if made and not is_ordinary(form) else 0.0
+        score = read[token.lower]
         if score:
             last = i + 1
             if not token.whitespace_ and last < len(doc) and free[last] and _DIGITS.fullmatch(doc[last].text):

@@ -17,7 +17,7 @@ import numpy as np
 from spacy.attrs import IS_ALPHA, IS_LOWER, IS_UPPER, LENGTH
 from spacy.tokens import Doc
 
-from ..dictionaries.normalise import normal_form
+from ..lang.text import fold
 
 LOG_IN = "USERNAME"
 """Label of a log-in."""
@@ -41,7 +41,7 @@ def find_log_ins(
     doc (Doc): the note.
     spans (Sequence[tuple]): spans that were found: start token, end token, label index, probability.
     persons (Collection[int]): indices of the labels of persons.
-    is_ordinary (Callable[[str], bool]): normal form of a word → whether it is a word of the language or of medicine;
+    is_ordinary (Callable[[str], bool]): folded form of a word → whether it is a word of the language or of medicine;
         see `medical.known_words.ordinary_words`.
     RETURNS (list[tuple]): start token, end token and the probability of the name, disjoint from the given spans.
     """
@@ -50,7 +50,7 @@ def find_log_ins(
     for start, end, label, score in spans:
         free[start:end] = False
         if label in persons:
-            words = tuple(normal_form(token.text) for token in doc[start:end] if token.is_alpha and len(token) > 1)
+            words = tuple(fold(token.text) for token in doc[start:end] if token.is_alpha and len(token) > 1)
             names.setdefault(words, score)
     if not any(names):
         return []
@@ -62,7 +62,7 @@ def find_log_ins(
     for i in np.flatnonzero(wanted).tolist():
         token = doc[i]
         if token.lower not in read:
-            form, read[token.lower] = normal_form(token.text), 0.0
+            form, read[token.lower] = fold(token.text), 0.0
             if not starts.isdisjoint(form[at : at + _START] for at in range(_INITIALS + 1)):
                 made = [score for words, score in names.items() if is_made_of(form, words)]
                 read[token.lower] = made[0] if made and not is_ordinary(form) else 0.0
@@ -78,8 +78,8 @@ def find_log_ins(
 def is_made_of(form: str, words: Sequence[str]) -> bool:
     """Return whether a word is made of the parts of a name, as the docstring of this module says.
 
-    form (str): normal form of the word, without digits.
-    words (Sequence[str]): normal forms of the parts of one name.
+    form (str): folded form of the word, without digits.
+    words (Sequence[str]): folded forms of the parts of one name.
     """
     initials = {word[0] for word in words}
     for word in words:

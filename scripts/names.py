@@ -13,8 +13,8 @@ and name of the Social Security Administration (public domain, as in the package
 the median birth since 1920. A name whose middle half of births spans more than 40 years ("Elizabeth") is left out.
 
 `sexes` writes names/rare_sexes.csv of each language: the sex of given names that names/female.csv and names/male.csv
-lack and whose ending suggests the other sex ("Sagrario", "Summer"), in Spanish all that they lack. It counts the
-bearers in the full lists in FOLDER, in the births of the United States, and in compound names ("María Sagrario").
+lack ("Sagrario", "Summer"), of the rarest only those whose ending suggests the other sex. It counts the bearers in the
+full lists in FOLDER, in the births of the United States, and in compound names ("María Sagrario").
 """
 
 import csv
@@ -278,7 +278,7 @@ def decades(source: Annotated[Path, typer.Argument(help="Table of births by year
 CLEAR_SEX = 0.9  # share of bearers of one sex
 LEAST_BEARERS = {"es": 20, "en": 50, "fi": 5}
 LEAST_ABROAD = 1000
-ALL_RARE = ("es",)  # languages in which two surnames behind a title are told from a rare given name and a surname
+LEAST_LISTED = {"es": 20, "en": 100, "fi": 5}  # bearers from which a rare name is listed whatever its ending
 # Given names that no list at hand has.
 RARE = {
     "es_female": """Sagrario Araceli Goretti Loli Sonsoles Nury Yuly Lirios Eduwiges Tránsito Socorro Amparo Refugio
@@ -297,11 +297,14 @@ RARE = {
         Temitope Busisiwe Gulshan Gurpreet Manpreet Harpreet Parveen Nasreen Shirin Yasmin Kaur Autumn Summer April
         June May Dawn Faith Hope Grace Mercy Charity Prudence Verity Honor Constance Patience Temperance Ivy Iris
         Fern Heather Holly Poppy Daisy Lily Rosemary Marigold Primrose Bryony Ruby Pearl Opal Beryl Coral Crystal
+        Orla Eithne Oonagh Nuala Emer Muireann Ffion Lowri Catrin Sioned Nia Gwenllian Ilknur Elif Zeynep Mehwish
+        Rukhsana Shabana Parvaneh Jaspreet Rupinder Anoushka Imke Ulrike Henrike Oksana Iryna Nataliia Yevheniia Ngaio
         Mildred Enid Edith Muriel Ethel Agnes Doris Phyllis Gladys Iris Hilary Lesley Avril Maureen Noreen Doreen""",
     "en_male": """Emeka Obinna Chukwuma Chidi Ravindra Rajendra Narendra Surendra Aditya Krishna Shiva Joshua Elisha
         Ezra Luca Nikita Ilya Sasha Misha Ruairi Tadhg Diarmuid Padraig Cillian Oisin Eoin Eoghan Cathal Fionn
         Rhodri Gethin Emyr Ioan Gruffydd Hamish Alasdair Fraser Lachlan Tama Wiremu Hemi Rangi Kwabena Kofi Kwame
-        Musa Isa Mustafa Hamza Abdalla Burhan Bilal""",
+        Musa Isa Mustafa Hamza Abdalla Burhan Bilal Shibu Biju Mykhailo Oleksandr Dmytro Aled Baldev Sukhdev Wilf
+        Denzil Sanjeewa Mahendra Prasanna Turlough Enda Fergal Colm Donal Bartley Edwin Abdul""",
     "fi_female": """Katri Terhi Sirkku Kati Meri Margit Elisabet Jasmin Tytti Kim Ilo Sahar Ingrid Astrid Gullan Ute
         Siiri Saimi Taimi Lempi Hilkka Helli Sylvi Kerttu Pirkko Toini Tyyni Aili Impi Martta Alli Elli Elvi Helvi
         Irmeli Orvokki Sinikka Annikki Tellervo Inkeri Mielikki Kyllikki Lahja Rauni Lyyti Hilja Kielo Vuokko Päivi
@@ -341,7 +344,7 @@ def sexes(
     folder: Annotated[Path, typer.Argument(help="Folder of the frequency lists.")],
     source: Annotated[Path, typer.Argument(help="Table of births by year, sex and name.")],
 ) -> None:
-    """Write the sex of rare given names whose ending suggests the other sex."""
+    """Write the sex of rare given names."""
     from pyarrow import parquet
 
     from spacy_deid.lang.text import fold
@@ -363,7 +366,8 @@ def sexes(
             sources = [(found, LEAST_BEARERS[lang]) for found in own] + [(found, LEAST_ABROAD) for found in others]
             sexes = (_clear_sex(found["female"][name], found["male"][name], least) for found, least in sources)
             sex = known.get(name) or next(filter(None, sexes), "")
-            needed = guess_sex(name, names) != sex or (lang in ALL_RARE and any(own[0][sex][name] for sex in out))
+            bearers = max(own[0][sex][name] for sex in out)
+            needed = bearers >= LEAST_LISTED[lang] or guess_sex(name, names) != sex
             if sex and name.isalpha() and not names.count("given", name) and needed:
                 out[sex].append(name)
         lines = ["sex,names", *(f"{sex},{'|'.join(found)}" for sex, found in out.items())]

@@ -129,8 +129,8 @@ def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str
 
     kind (str): "given" or "surname".
     lemma (str): the part, folded, in the nominative.
-    person (Person): the bearer. A first given name that is clearly of one sex decides; for any other given name the
-        sex of the person does, so that "María" in "José María" is a man's name.
+    person (Person): the bearer. A given name that is clearly of one sex decides, unless it can follow a name of the
+        other sex: "María" in "José María" is a man's name.
     names (NameLists): the name lists of the language.
     RETURNS (str): one of `name_lists.NAME_TYPES`.
     """
@@ -138,7 +138,8 @@ def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str
         return kind
     first = next((name for kind, name in person.parts if kind == "given"), lemma)
     clear = _clear_sex(lemma, names)
-    sex = (clear or person.sex) if lemma == first else (person.sex or clear)
+    follows = lemma != first and (not clear or lemma in names.seconds.get(person.sex, ()))
+    sex = person.sex or clear if follows else clear or person.sex
     if sex:
         return sex
     female, male = names.count("female", lemma), names.count("male", lemma)

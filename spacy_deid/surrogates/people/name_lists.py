@@ -2,7 +2,7 @@
 
 Files of the language: ``names/{female,male,surname}.csv`` (name, count; most frequent first), the groups of origin in
 ``names/origins.toml``, the decades in which the bearers of given names were born in ``names/decades.csv``, and the sex
-of unlisted given names whose ending suggests the other sex in ``names/rare_sexes.csv``.
+of rarer given names in ``names/rare_sexes.csv``.
 
 The lists are divided into strata of similar names, and a surrogate is drawn from the stratum of its original. Names of
 a stratum have in common: name type (given name of a sex, or surname), group of origin, particles ("de la Fuente",
@@ -107,7 +107,8 @@ class NameLists:
     groups (dict): name → its group of origin.
     eras (dict): name → period of 20 years in which most bearers were born.
     known (frozenset[str]): all listed names, folded and in lower case.
-    rare_sexes (dict): unlisted given name → its sex, where its ending suggests the other sex.
+    rare_sexes (dict): given name that is not in `proper` → its sex.
+    seconds (dict): names that follow the first one in compound given names ("María" in "José María").
     foreign (dict): names that are in no group of origin but look like those of one. They are not drawn.
     members (dict): group of origin → its names in their usual spelling.
     """
@@ -127,6 +128,7 @@ class NameLists:
     eras: dict[str, dict[str, int]] = field(default_factory=partial(_by_type, dict))
     known: frozenset[str] = frozenset()
     rare_sexes: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, set[str]] = field(default_factory=partial(_by_type, set))
     foreign: dict[str, frozenset[str]] = field(default_factory=partial(_by_type, frozenset))
     members: dict[str, dict[str, list[str]]] = field(default_factory=partial(_by_type, dict))
     _ranks: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -397,6 +399,7 @@ def _read_names(names: NameLists, name_type: str) -> None:
         if single:  # of two spellings that fold to one, the first is the more frequent
             proper.setdefault(fold(single), single)
             counts[fold(single)] += count
+        names.seconds[name_type].update(fold(word) for word in name.replace("-", " ").split()[1:])
         if not linked and (len(words) > 1 or "-" in name):
             head = fold(name.replace("-", " ").split()[0])
             heads[head] += 1

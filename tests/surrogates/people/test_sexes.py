@@ -34,6 +34,16 @@ def test_a_surrogate_has_the_sex_of_the_name(lang, name, sex):
         assert own >= 9 * other
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "second"), [("José María", "male", "male"), ("Ana Héctor", "female", "male")]
+)
+def test_a_second_given_name_has_its_own_sex_unless_both_are_one_name(name, first, second):
+    names = load_names("es")
+    person = find_identities([Mention(f"{name} Ruiz", "PATIENT")], names, {}).persons[0]
+    kinds = [name_type_of("given", fold(part), person, names) for part in name.split()]
+    assert kinds == [first, second]
+
+
 @pytest.mark.parametrize("lang", ["en", "es", "fi"])
 def test_a_rare_name_is_listed_where_its_ending_misleads(lang):
     names = load_names(lang)

@@ -48,6 +48,7 @@ DOCUMENTS = (
     "docs/reference/surrogate_benchmarks.md",
     "docs/reference/peers.md",
     "docs/guides/recovery.md",
+    "docs/guides/review.md",
     "docs/guides/transformers.md",
 )
 METRICS = Path("metrics")

@@ -2,6 +2,7 @@
 
     python -m benchmarks.review fit corpus/authored PIPELINES --first 43
     python -m benchmarks.review measure corpus/authored
+    python -m benchmarks.review bound
 
 ``fit`` fits the weights of spacy_deid/resources/review_ranking.json on authored training notes. A classifier is too
 certain about the notes that it was trained on. Therefore PIPELINES is a folder with earlier pipelines (LANG), which
@@ -11,6 +12,10 @@ were trained before the notes from brief number --first on were added, and only 
 a letter or digit of it is not replaced by the default policy; a proposal *touches* it if it contains such a letter or
 digit. The budget applies to all notes of a language together. Also measured: the share of proposals that touch a
 missed identifier, and the ranking by the probability of the classifier alone.
+
+``bound`` simulates reviews of notes that leak with different probabilities, and counts how often the upper bound of
+`spacy-deid review status` is at least the share of notes that still leak: after a fixed number of batches, after the
+batch at which the bound first reaches the target, and after any batch at all.
 """
 
 import json
@@ -27,10 +32,11 @@ from numpy.typing import NDArray
 from spacy.language import Language
 
 import spacy_deid
+from spacy_deid.audit.review_plan import Stratum, find_status, make_strata, plan_review
 from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
 from spacy_deid.evaluation.documents import Entity
-from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, write_rows
 from spacy_deid.pipeline.review import FEATURES, Ranking, Review, load_ranking, rank_words
 from spacy_deid.policies import load_policy
 from spacy_deid.synth.authored import AuthoredNote, read_authored
@@ -40,6 +46,14 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 LANGUAGES = ("en", "es", "fi")
 BUDGETS = (5, 10, 20)
+NOTES, TO_REVIEW, STOP, COVERED, DRAWS = 5000, 1600, 0.05, 0.95, 2000
+# mean probability that a note leaks; how well the risk predicts it: correlation of the log-odds
+WORLDS = {
+    "few leaks": (0.02, 0.7),
+    "some leaks": (0.1, 0.7),
+    "many leaks": (0.3, 0.7),
+    "risk says nothing": (0.1, 0.0),
+}
 TOUCHED = 0.45  # target at 10 proposals per 1,000 words
 RESOURCE = Path("spacy_deid/resources/review_ranking.json")
 RIDGE, STEPS, DECIMALS = 1.0, 30, 4
@@ -201,6 +215,61 @@ def propose_by(nlp: Language, docs: Sequence[Any], ranking: Ranking) -> list[Spa
     found = propose(nlp, docs)
     review.ranking = usual
     return found
+
+
+@app.command()
+def bound(
+    context: typer.Context,
+    runs: Annotated[int, typer.Option(help="Simulated reviews per kind of notes.")] = 1000,
+    metrics: Metrics = Path("metrics/review.json"),
+) -> None:
+    """Measure how often the bound of a review holds."""
+    command, today = command_line("benchmarks.review bound", context), date.today().isoformat()
+    rows = []
+    for number, (title, (share, tie)) in enumerate(WORLDS.items()):
+        results = [simulate(share, tie, np.random.default_rng([number, one])) for one in range(runs)]
+        fixed, stopped, always, reviewed, width = (float(np.mean(column)) for column in zip(*results, strict=True))
+        data = f"{runs} reviews of up to {TO_REVIEW} of {NOTES} notes, {title}"
+        for name, value, target in (
+            ("share of bounds that hold after four batches", fixed, COVERED),
+            ("share of bounds that hold when the review stops", stopped, COVERED),
+            ("share of reviews with bounds that hold after every batch", always, COVERED),
+            ("notes reviewed when the review stops", reviewed, None),
+            ("distance of the bound after four batches from the share that leaks", width, None),
+        ):
+            better: Any = "higher" if "hold" in name else "lower"
+            rows.append(MetricRow(name, round(value, 5), target, better, data, "simulated", command, today))
+            typer.echo(f"{title}, {name}: {value:.4f}")
+    write_rows(metrics, rows)
+
+
+def simulate(share: float, tie: float, rng: np.random.Generator) -> tuple[float, float, float, float, float]:
+    """Simulate one review.
+
+    share (float): mean probability that a note leaks, about.
+    tie (float): correlation of the log-odds of the risk and of the true probability.
+    rng (Generator): random generator.
+    RETURNS (tuple): whether the bound holds after four batches, when the review stops, and after every batch; notes
+        reviewed when it stops; distance of the bound after four batches.
+    """
+    shared, own, other = rng.normal(size=(3, NOTES))
+    middle = np.log(share / (1 - share)) - 0.5
+    truth = 1 / (1 + np.exp(-middle - 1.5 * (np.sqrt(tie) * shared + np.sqrt(1 - tie) * own)))
+    risks = 1 / (1 + np.exp(-middle - 1.5 * (np.sqrt(tie) * shared + np.sqrt(1 - tie) * other)))
+    leaks = rng.random(NOTES) < truth
+    strata = make_strata(risks.tolist())
+    chosen = plan_review(strata, risks.tolist(), TO_REVIEW, int(rng.integers(2**31)))
+    seen, held, bounds = np.zeros(NOTES, dtype=bool), list[bool](), list[tuple[float, float, int]]()
+    for batch in range(1, max(one.batch for one in chosen) + 1):
+        seen[[one.note for one in chosen if one.batch == batch]] = True
+        counts = [np.bincount(strata, part, minlength=4).astype(int) for part in (seen * 0 + 1, seen, seen & leaks)]
+        done = find_status([Stratum(*map(int, row)) for row in zip(*counts, strict=True)], batch, draws=DRAWS)
+        left = float((leaks & ~seen).sum()) / NOTES
+        held.append(done.upper >= left)
+        bounds.append((done.upper, left, int(seen.sum())))
+    stop = next((i for i, (upper, _, _) in enumerate(bounds) if upper <= STOP), len(bounds) - 1)
+    upper, left, _ = bounds[3]
+    return held[3], held[stop], all(held), bounds[stop][2], upper - left
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from .fhir import fhir
 from .info import demo, info
 from .measure import evaluate, fairness, report, surrogates
 from .redact import redact
+from .review import review
 from .sample import audit, sample
 from .serve import serve
 from .surprisal import surprisal
@@ -39,6 +40,7 @@ app.add_typer(dictionary)
 app.add_typer(key)
 app.add_typer(counts)
 app.add_typer(medical)
+app.add_typer(review)
 app.add_typer(surprisal)
 app.add_typer(surrogates)
 app.add_typer(vault)

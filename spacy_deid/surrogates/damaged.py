@@ -28,7 +28,7 @@ _DAMAGED = re.compile(r"[^\W\d_][\d|!]|[\d|!][^\W\d_]")  # a digit or mark besid
 _WRONG_LETTER = re.compile(r"(?<=[a-zß-öø-ÿ])I|^l(?=[bcdfghjkmnpqrstvwxz])|rn|vv")
 _WRONG_CAPITAL = re.compile(r"(?<=[a-zß-öø-ÿ])I|^l")
 _NUMBERED = re.compile(r"\d*([^\W\d_]{3,})\d*")  # a name beside a number: "Rowe2"
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|er|[ao])", re.I)
+_ORDINAL = re.compile(r"\d*(?:1st|2nd|3rd|\d(?:th|er|[ao]))", re.I)
 _FEWEST_SPELLED = 4
 _INITIAL = re.compile(r"\d*[A-ZÀ-ÖØ-Þ]\d*")  # an initial beside a number
 _READ = {"0": "o", "1": "l", "|": "l", "!": "l", "2": "z", "5": "s", "6": "g", "8": "b", "9": "g"}

@@ -98,6 +98,18 @@ def replace_persons(
     return made
 
 
+def link_persons(mentions: Sequence[Mention], lang: str) -> list[int]:
+    """Number the persons whom mentions name, as surrogates do.
+
+    mentions (Sequence[Mention]): mentions of persons, in the order of the text.
+    lang (str): ISO 639-1 code of the note's language.
+    RETURNS (list[int]): for each mention the number of its person, from 1; 0 for a mention without a name.
+    """
+    note = find_identities(mentions, load_names(lang), {})
+    numbers = {id(person): number for number, person in enumerate(note.persons, 1)}
+    return [numbers[id(owner)] if owner else 0 for owner in note.owners]
+
+
 def find_names(mentions: Sequence[Mention], lang: str) -> dict[str, NameOccurrence]:
     """Find where each name of a note occurs, so that a language model can propose names that fit the context.
 

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,8 @@ class NamingConventions:
     short (Mapping[str, str]): written abbreviation of a name, such as "mª" → full name.
     nicknames (Mapping[str, tuple[str, ...]]): given name → its nicknames.
     full_names (Mapping[str, tuple[str, ...]]): nickname → the given names that it stands for, folded.
+    rare_full_names (Mapping[str, frozenset[str]]): the same for nicknames that are only read if the note has the full
+        name, because they are rare or names of their own.
     kin (frozenset[str]): kinship words, such as "madre".
     beside_kin (frozenset[str]): words that occur beside a kinship word and identify nobody, such as "older".
     """
@@ -45,6 +48,7 @@ class NamingConventions:
     short: Mapping[str, str]
     nicknames: Mapping[str, tuple[str, ...]]
     full_names: Mapping[str, tuple[str, ...]]
+    rare_full_names: Mapping[str, frozenset[str]]
     kin: frozenset[str]
     beside_kin: frozenset[str]
 
@@ -67,6 +71,10 @@ def load_conventions(lang: str) -> NamingConventions:
     for name, given in folded_nicknames.items():
         for nickname in given:
             full_names[fold(nickname)] = (*full_names.get(fold(nickname), ()), name)
+    rare: dict[str, set[str]] = defaultdict(set)
+    for name, given in language.read_toml("expansion.toml").get("rare_nicknames", {}).items():
+        for nickname in given:
+            rare[fold(nickname)].add(fold(name))
     return NamingConventions(
         surnames=order.get("surnames", 1),
         reversed=order.get("reversed", -3.0),
@@ -82,6 +90,7 @@ def load_conventions(lang: str) -> NamingConventions:
         short={fold_word(word): full for word, full in own.get("short", {}).items()},
         nicknames=folded_nicknames,
         full_names=full_names,
+        rare_full_names={nickname: frozenset(names) for nickname, names in rare.items()},
         kin=frozenset(map(fold, own.get("kin", {}).get("words", ()))),
         beside_kin=frozenset(map(fold, own.get("kin", {}).get("beside", ()))),
     )

@@ -15,13 +15,13 @@ from rapidfuzz.distance import OSA
 from ...lang import get_language
 from ...lang.inflection import Analysis, Inflector
 from ...lang.text import fold
-from ..mention import Mention, number_persons
+from ..mention import Mention
+from .linking import NameWords, number_names
 from .name_lists import NameLists, guess_sex
 from .name_parts import NamePart, NameParts, read_parts, set_kinds, title_before
+from .variants import join_spellings, resolve_nicknames, settle_initials
 
 _CLEAR = 0.9  # share of one sex among the bearers of a given name above which the name indicates this sex
-_NICKNAME_ONLY = 100  # ratio of bearers from which a nickname is not a name of its own
-_NAME_AND_NICKNAME = 3000  # bearers from which a nickname is a name of its own
 # Votes for the sex of a person.
 _FACTS, _TITLE, _TITLE_AGAINST_NAME, _FIRST_NAME, _OTHER_NAME, _WORD_BEFORE = 200, 100, 5, 10, 1, 1
 
@@ -89,16 +89,16 @@ def find_identities(
     everyone = [*known, *mentions]
     read = [read_parts(mention, names) for mention in everyone]
     _restore_known_names(read, len(known))
+    settle_initials(read, everyone)
     taken = find_lemmas(read, names)
     for parts, mention in zip(read, everyone, strict=True):
         set_kinds(parts, mention, names)
-    _resolve_nicknames(read, names)
+    join_spellings(read, everyone, names)
+    resolve_nicknames(read, everyone, names)
     # A maiden name counts like any other part.
-    canonical = [
-        " ".join(part.lemma if part.role == "name" else part.folded for part in parts if part.kind) for parts in read
-    ]
-    named = [i for i, name in enumerate(canonical) if name]
-    numbers = number_persons([canonical[i] for i in named])
+    words = [_name_words(parts) for parts in read]
+    named = [i for i, name in enumerate(words) if any(name)]
+    numbers = number_names([words[i] for i in named], [everyone[i].label for i in named])
     persons = [Person() for _ in range(max(numbers, default=0))]
     owners: list[Person | None] = [None] * len(read)
     for i, number in zip(named, numbers, strict=True):
@@ -124,6 +124,18 @@ def _restore_known_names(read: Sequence[NameParts], known: int) -> None:
             part.role = "name"
 
 
+def _name_words(parts: NameParts) -> NameWords:
+    """Return the words of a mention by which persons are compared."""
+    words: dict[str, list[str]] = {"given": [], "surname": [], "initial": []}
+    for part in parts:
+        if part.kind:
+            word = part.lemma if part.role == "name" else part.folded
+            words[part.kind if len(word) > 1 else "initial"].append(word)
+    return NameWords(
+        *(tuple(dict.fromkeys(group)) if kind != "initial" else tuple(group) for kind, group in words.items())
+    )
+
+
 def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str:
     """Return the name type of a part of a name: the list that its surrogate is drawn from.
 
@@ -146,34 +158,6 @@ def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str
     if female != male:
         return "female" if female > male else "male"
     return guess_sex(lemma, names)
-
-
-def _resolve_nicknames(read: Sequence[NameParts], names: NameLists) -> None:
-    """Replace the lemma of each nickname by that of the full given name, so that both get matching surrogates.
-
-    The full name is the one that occurs in the note. If none does, it is the first listed one, unless the nickname is
-    common as a name of its own.
-    """
-    given = {part.lemma for parts in read for part in parts if part.kind == "given"}
-    surnames = {part.lemma for parts in read for part in parts if part.kind == "surname"}
-    with_surname = {
-        part.lemma
-        for parts in read
-        for part in parts
-        if part.kind == "given" and any(other.kind == "surname" for other in parts)
-    }
-    for part in (part for parts in read for part in parts):
-        if part.role != "name" or part.kind != "given" or part.lemma in surnames:
-            continue
-        full = names.conventions.full_names.get(part.lemma, ())
-        here = [name for name in full if given.issuperset(name.split()) and name != part.lemma]
-        bearers = names.count("given", part.lemma)
-        if len(here) == 1 and not (part.lemma in with_surname and bearers >= _NAME_AND_NICKNAME):
-            part.known_as, part.lemma = part.lemma, here[0].split()[0]
-        elif full and not here:
-            first = full[0].replace("-", " ").split()[0]  # of a double name, its first part
-            if _NICKNAME_ONLY * bearers < names.count("given", first) + 1:
-                part.known_as, part.lemma = part.lemma, first
 
 
 def _settle_kinds(person: Person, read: Sequence[NameParts]) -> None:
@@ -370,7 +354,8 @@ def _correct_spelling(mentions: Sequence[NameParts], words: NameParts, names: Na
     alike: dict[str, list[str]] = {}
     for word in unlisted:  # words that occur together in one name are different names
         others = {other for deletion in _deletions(word) for other in near[deletion]} - {word}
-        alike[word] = [o for o in others if OSA.distance(word, o) == 1 and frozenset((word, o)) not in together]
+        near_by = [o for o in others if OSA.distance(word, o) == 1 and not _is_of_other_sex(word, o)]
+        alike[word] = [o for o in near_by if frozenset((word, o)) not in together]
 
     def weight(word: str) -> tuple[bool, int, int, str]:
         return names.is_listed(word), counts[word], len(alike.get(word, ())), word
@@ -380,6 +365,11 @@ def _correct_spelling(mentions: Sequence[NameParts], words: NameParts, names: Na
     for part in words:
         while part.lemma in corrected:  # each correction has a greater weight, so this ends
             part.lemma = corrected[part.lemma]
+
+
+def _is_of_other_sex(first: str, second: str) -> bool:
+    """Return whether two names differ only in the ending "o" or "a", as those of a man and a woman do."""
+    return first[:-1] == second[:-1] and {first[-1], second[-1]} == {"a", "o"}
 
 
 def _deletions(word: str) -> set[str]:

@@ -130,6 +130,8 @@ def _name_words(parts: NameParts) -> NameWords:
     for part in parts:
         if part.kind:
             word = part.lemma if part.role == "name" else part.folded
+            if not word:  # a letter that has no folded form
+                continue
             words[part.kind if len(word) > 1 else "initial"].append(word)
     return NameWords(
         *(tuple(dict.fromkeys(group)) if kind != "initial" else tuple(group) for kind, group in words.items())

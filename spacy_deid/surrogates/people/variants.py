@@ -59,7 +59,7 @@ def settle_initials(read: Sequence[NameParts], mentions: Sequence[Mention]) -> N
     whole = {part.folded for parts, _ in fuller for part in parts if part.role == "name"}
     starts: dict[str, list[str]] = defaultdict(list)
     for parts, label in fuller:
-        starts[label].append("".join(part.folded[0] for part in parts if part.role in ("name", "initial")))
+        starts[label].append("".join(part.folded[:1] for part in parts if part.role in ("name", "initial")))
     for parts, mention in zip(read, mentions, strict=True):
         joined = "".join(part.folded for part in parts)
         if len(parts) >= _MOST_INITIALS and all(part.role == "initial" for part in parts) and joined in whole:
@@ -69,6 +69,8 @@ def settle_initials(read: Sequence[NameParts], mentions: Sequence[Mention]) -> N
         elif len(parts) == 1 and parts[0].role == "name" and joined not in whole and joined.isalpha():
             part = parts[0]
             letters = len(part.text)
+            if letters != len(joined):  # "ß", or a letter and its mark
+                continue
             known = any(sorted(joined) == sorted(some[:letters]) for some in starts[mention.label])
             capitals = part.text.isupper() and mention.label == "CLINICIAN"
             if (letters == _TWO_INITIALS and capitals) or (

@@ -75,3 +75,9 @@ def test_many_persons_are_numbered_without_comparing_every_pair():
 
 def test_the_words_of_a_name_are_not_in_its_repr():
     assert "quennell" not in repr(NameWords(("dorothy",), ("quennell",), ("d",)))
+
+
+@pytest.mark.parametrize("text", ["A´A", "´", "ß", "ßa", "ﬁ", "A\u0301B", "."])
+def test_a_name_of_odd_letters_is_linked_without_an_error(text):
+    for label in "PRC":
+        assert len(link("en", f"{label} {text}", f"{label} Ana {text}", f"{label} Ana Ruiz")) == 3

@@ -978,7 +978,7 @@ class Errors:
     D986 = "{path}: {count} resource(s) were removed, because the profile does not name their type: {types}"
     D987 = "{path}: none of its {count} resource(s) could be de-identified. The lines above give the reasons"
     D988 = "the style 'surrogate' needs the option --key, the file of the project key"
-    D989 = "the resources of an export must be read before they are released: call `read` first"
+    D989 = "an export must be read before it is released: call `read` first"
     D990 = "the profile does not name the type '{type}', so the resource was removed"
 
     # lemmatizers

@@ -68,12 +68,14 @@ ARROWS = {
     "warehouse": "deidentifier dictionaries ehr_fields errors io notes offsets patient_ids processes results spans "
     "surrogates",
     # ehr, dictionaries: the persons of an export become a dictionary, by the code that reads the tables of an EHR
-    "fhir": "background deidentifier dictionaries documents ehr errors io labels loading offsets patient_ids results "
-    "spans surrogates",
+    # the temporary dictionary and the labelled values of structured records
+    "exports": "deidentifier dictionaries errors loading offsets results spans",
+    "fhir": "deidentifier dictionaries documents ehr errors exports io labels loading results surrogates",
+    "hl7": "deidentifier dictionaries documents ehr errors exports io labels loading offsets results surrogates",
     "app": "__init__ deidentifier dictionaries documents errors evaluation fhir io labels llm loading offsets "
     "processes results saving spans surrogates vault",
     "cli": "__init__ adaptation app audit background deidentifier dictionaries documents ehr ehr_fields errors "
-    "evaluation fhir io labels llm loading masked_lm medical notes offsets patient_ids policies registries results "
+    "evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies registries results "
     "sampling saving spans surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",

@@ -8,81 +8,21 @@ write them, as for dictionaries that are made from tables; see `ehr.expansion`.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..background.counts import Ambiguity
-from ..dictionaries.normalise import normal_form, normalise
-from ..dictionaries.search import search_note, select_patient_terms
-from ..dictionaries.store import KnownIdentities, LocalStore, StoreWriter
-from ..dictionaries.terms import LocalEntry
-from ..ehr.cleaning import NAMES, clean
-from ..ehr.entry_maker import Cell, EntryMaker, surname_column
-from ..ehr.expansion import expand
-from ..ehr.mapping import Column, Source, Table
-from ..ehr.report import BuildReport
-from ..errors import ConfigError, Errors
-from ..patient_ids import normal_id
+from ..dictionaries.store import StoreWriter
+from ..ehr.entry_maker import Cell
+from ..ehr.export_dictionary import ExportDictionary, Person
 from .definitions import Element, load_definitions
 from .json_values import write_json
 from .profile import Profile, ResourceRule
 from .references import Place, read_reference
 
-_NAME_KINDS = ("given", "surname", "former", "full")
-_KINDS = {
-    "phone": "PHONE",
-    "email": "EMAIL",
-    "id": "MRN",
-    "street": "STREET",
-    "zip": "ZIP",
-    "city": "CITY",
-    "birth_date": "DATE",
-    "organization": "ORGANIZATION",
-    "location": "LOCATION_OTHER",
-}
-_ROLES = {"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN", "organization": "PERSON"}
-_ROLES["location"] = "PERSON"
 _STATED = {"Patient": "patient", "RelatedPerson": "relative", "Person": "relative"}
 _STATED |= {"Practitioner": "clinician", "PractitionerRole": "clinician"}
 """Type of the target of a reference → the kind of person whose name the reference displays."""
-
-_SCREENED = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "MRN", "PHONE", "EMAIL", "STREET"})
-_WORD = re.compile(r"[^\W\d_]{3,}")
-_LONGEST = 5  # words of a name
-_SHORTEST = 4  # letters of a term that kept codes, addresses and shared texts are screened for
-
-
-class Person(NamedTuple):
-    """What an export says about a patient, as the EHR context of all text about the patient.
-
-    patient_id (str): the id from which surrogates are derived.
-    name (str): full name; "" if there is none.
-    sex (str): "female", "male", "other" or "unknown"; "" if it is not stated.
-    """
-
-    patient_id: str
-    name: str = ""
-    sex: str = ""
-
-    def __repr__(self) -> str:
-        return "Person(…)"
-
-    def ehr(self, note_date: str = "") -> dict[str, Any]:
-        """Return the EHR context, with the date of the note if it is known."""
-        values = {"patient_id": self.patient_id, "name": self.name, "sex": self.sex, "note_date": note_date}
-        return {key: value for key, value in values.items() if value}
-
-
-def _table(source: str, lang: str) -> Table:
-    """Return the description of the values of one kind of resource, as of a table of an EHR."""
-    role = _ROLES[source]
-    columns = [Column(kind, kind, role, source, f"fhir_{source}.{kind}") for kind in _NAME_KINDS]
-    columns += [Column(kind, kind, label, source, f"fhir_{source}.{kind}") for kind, label in _KINDS.items()]
-    own = "id" if source in ("patient", "relative") else ""
-    return Table(f"fhir_{source}", Source(f"fhir_{source}"), tuple(columns), lang, patient_id=own)
 
 
 class Identities:
@@ -96,16 +36,13 @@ class Identities:
     def __init__(self, profile: Profile, lang: str, system: str = "") -> None:
         self._profile = profile
         self._system = system
-        self._lang = lang
-        self._tables = {source: _table(source, lang) for source in _ROLES}
-        self._maker = EntryMaker(BuildReport(list(self._tables.values())), {lang: Ambiguity.of(lang)})
+        self.dictionary = ExportDictionary(lang, "fhir")
         self._patients: dict[str, Person] = {}
         self._aliases: dict[str, str] = {}
         self._about: dict[str, str] = {}
         self._binaries: set[str] = set()
         self._waiting: list[tuple[str, list[list[Cell]]]] = []
         self._stated: set[int] = set()  # hashes of the patients and names of `_waiting`, to add each only once
-        self._store: LocalStore | None = None
 
     def __repr__(self) -> str:
         return f"Identities({len(self._patients)} patients)"
@@ -141,7 +78,7 @@ class Identities:
                 self._waiting.append((patient, self._people("relative", resource)))
         elif rule.source:
             for cells in self._people(rule.source, resource):
-                writer.add_institution(self._maker.institution(self._tables[rule.source], cells))
+                self.dictionary.add_institution(writer, rule.source, cells)
         elif kind == "Binary":
             self._binaries.add(key)
         elif kind in ("DocumentReference", "Media", "DiagnosticReport", "Communication"):
@@ -156,10 +93,9 @@ class Identities:
         own = [_own_key(resource, full_url)] if rule.source == "patient" else []
         patients = own or self._find_about(resource, rule.about)
         people = [
-            [Cell(next(column for column in self._tables[source].columns if column.kind == "full"), value)]
+            cells
             for source, text in self._find_stated(resource, kind)
-            for value, reason in [clean("full", text, self._lang)]
-            if not reason
+            if (cells := self.dictionary.cells(source, [("full", text)]))
         ]
         for item in _objects(resource.get("contained")):
             if item.get("resourceType") in ("Patient", "RelatedPerson"):
@@ -199,17 +135,12 @@ class Identities:
         folder (Path): its folder.
         """
         self._write_waiting(writer)
-        writer.commit({"sources": {"fhir": "resources"}})
-        self._store = LocalStore.open(folder)
-        self._known = KnownIdentities(self._store)
-        self.__dict__.pop("_single_names", None)
+        self.dictionary.finish(writer, folder)
 
     def _write_waiting(self, writer: StoreWriter) -> None:
         """Write the terms of patients and relatives whose patient is known by now."""
         for key, people in self._waiting:
-            patient_id = self.person(key).patient_id
-            if normal_id(patient_id):
-                writer.add_patient(patient_id, self._entries(people))
+            self.dictionary.add_patient(writer, self.person(key).patient_id, people)
         self._waiting.clear()
 
     def _person(self, resource: Mapping[str, Any], key: str) -> Person:
@@ -223,46 +154,13 @@ class Identities:
 
     def _people(self, source: str, resource: Mapping[str, Any]) -> list[list[Cell]]:
         """Return the usable values of each person in a resource: of the person itself, and of its contacts."""
-        found = [list(self._cells(source, resource))]
+        found = [self.dictionary.cells(source, _values(source, resource))]
         other = "relative" if source == "patient" else "organization"
         for contact in _objects(resource.get("contact")) if source in ("patient", "organization") else []:
-            found.append(list(self._cells(other, contact)))
+            found.append(self.dictionary.cells(other, _values(other, contact)))
         return [cells for cells in found if cells]
 
-    def _cells(self, source: str, resource: Mapping[str, Any]) -> Iterator[Cell]:
-        """Yield the usable values of one person or institution."""
-        table = self._tables[source]
-        columns = {column.kind: column for column in table.columns}
-        for kind, text in _values(source, resource):
-            value, reason = clean(kind, text, self._lang)
-            if not reason:
-                yield Cell(columns[kind], value)
-
-    def _entries(self, people: Sequence[Sequence[Cell]]) -> Iterator[LocalEntry]:
-        """Yield the terms of a patient: the variants of each value, and those that combine the parts of a name."""
-        for cells in people:
-            for column, value in cells:
-                yield from self._forms(column, expand(column.kind, value, self._lang))
-            names = [cell for cell in cells if cell.column.kind in NAMES]
-            if len(names) > 1:
-                yield from self._forms(surname_column(names), self._maker.combined(names, self._lang))
-
-    def _forms(self, column: Column, forms: Sequence[Any]) -> Iterator[LocalEntry]:
-        """Yield an entry for each variant. A name that is also a common word matches where it is capitalised if it is
-        that of the patient or a relative; initials, and such names of others, match only next to other names."""
-        for form in forms:
-            weak = column.kind in NAMES and self._maker.is_weak(form, self._lang)
-            by_capital = not form.weak and column.label in ("PATIENT", "RELATIVE")
-            yield LocalEntry(form.text, column.label, column.rule, weak * ("capital" if by_capital else "name"))
-
     # --- the second pass: look up ---
-
-    @property
-    def store(self) -> LocalStore:
-        """LocalStore: The dictionary. RAISES: ConfigError (D989) before `finish`."""
-        if self._store is None:
-            raise ConfigError(Errors.D989)
-        return self._store
 
     def person(self, key: str) -> Person:
         """Return what is known about a patient.
@@ -315,60 +213,6 @@ class Identities:
                 if key.startswith("Patient/") or key in self._patients:
                     found[key] = None
         return found
-
-    def finds_identifier(self, text: str, patient_id: str) -> bool:
-        """Whether a value that would be kept contains a name or a number of a person in the export.
-
-        text (str): the value, such as a code or an address.
-        patient_id (str): the patient whom the resource is about; "" for none.
-        RETURNS (bool): True if it contains one, in any spelling of the dictionary.
-        """
-        if len(text) < _SHORTEST:
-            return False
-        own = select_patient_terms(self.store, patient_id).own
-        matches = search_note(self.store, own, text, normalise(text), None)
-        return any(match.label in _SCREENED and match.end - match.start >= _SHORTEST for match in matches)
-
-    def has_weak_name(self, text: str, patient_id: str) -> bool:
-        """Whether a released text has a word that may be a name of the patient, but is also a common word.
-
-        Such a name is replaced where it is capitalised or next to other names. In a text without capitals, any such
-        word can be the name.
-
-        text (str): the released text.
-        patient_id (str): the patient whom it is about.
-        RETURNS (bool): True if a person should look at the text.
-        """
-        own = select_patient_terms(self.store, patient_id).own
-        weak = {entry.term for entry in own.entries if entry.condition} if own else set()
-        words = set(_WORD.findall(text)) if weak else set()
-        has_capitals = text != text.lower()
-        return any(normal_form(word) in weak for word in words if not (has_capitals and word[0].islower()))
-
-    def names_anyone(self, text: str) -> bool:
-        """Whether a released text contains a name or a number of any person in the export.
-
-        Resources that are about no patient, such as a Medication, are not searched for the names of all patients. So
-        they are checked after their release. Single names that are also common words are not checked.
-
-        text (str): the released text.
-        RETURNS (bool): True if up to five consecutive words of it are one.
-        """
-        words = [word for part in text.split() if (word := part.strip(".,;:!?()[]<>\"'"))]
-        spans = ((i, i + size) for size in range(1, _LONGEST + 1) for i in range(len(words) - size + 1))
-        singles = {normal_form(part) for part in _WORD.findall(text)}
-        return not singles.isdisjoint(self._single_names) or any(
-            " ".join(words[start:end]) in self._known for start, end in spans
-        )
-
-    @cached_property
-    def _single_names(self) -> frozenset[str]:
-        """All single words that are names of patients or relatives and no common words."""
-        terms = self.store.patients.terms()
-        people = ((term, tag.condition) for term, tag in terms if tag.label in ("PATIENT", "RELATIVE"))
-        return frozenset(
-            term for term, condition in people if not condition and term.isalpha() and len(term) >= _SHORTEST
-        )
 
 
 def find_values(value: Any, path: str) -> Iterator[Any]:

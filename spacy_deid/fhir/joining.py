@@ -1,7 +1,6 @@
 """Release the slots of a resource, and put it together again.
 
-The labelled values of a resource are released in one call of `Deidentifier.release`, as the detections of one text. So
-policy, style and surrogates are those of the notes, and the parts of a name stay together. A required element of which
+The labelled values of a resource are released together by `exports.release_values`. A required element of which
 nothing is left gets the extension data-absent-reason with the code "masked". The result is checked against the
 definitions of R4.
 """
@@ -13,24 +12,18 @@ from functools import partial
 from typing import Any
 
 from ..deidentifier import Deidentifier
-from ..errors import Errors, NotDeidentified
-from ..offsets import apply_edits
+from ..exports import check_result, release_values
 from ..results import Result
-from ..spans import Evidence
 from .definitions import Element, check_resource, decode_base64, is_valid, load_definitions
 from .json_values import Number
 from .profile import Profile
 from .resource import DAY, Draft, Slot
 
-GROUP = "deid/fhir"
-"""Span group of the labelled values of a resource."""
-
 _ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
 _OBSERVATION_VALUE = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue"
-_BETWEEN = "\n.\n"  # between labelled values: the period separates words of two values
 
 
-def release_values(deid: Deidentifier, draft: Draft) -> None:
+def fill_values(deid: Deidentifier, draft: Draft) -> None:
     """De-identify the labelled values of a resource, all at once, so that they are consistent.
 
     deid (Deidentifier): the deidentifier.
@@ -38,24 +31,9 @@ def release_values(deid: Deidentifier, draft: Draft) -> None:
     RAISES: NotDeidentified (D985) if a step did not run.
     """
     slots = [slot for slot in draft.slots if slot.label]
-    if not slots:
-        return
-    text, places = "", []
-    for slot in slots:
-        places.append((len(text), len(text) + len(slot.source)))
-        text += slot.source + _BETWEEN
-    evidence = [
-        Evidence(start, end, slot.label, "fhir", 1.0, "fhir", True)
-        for slot, (start, end) in zip(slots, places, strict=True)
-    ]
-    result = deid.release(text, {GROUP: evidence}, draft.ehr)
-    check_result(result, draft.path)
-    for slot, (start, end) in zip(slots, places, strict=True):
-        inside = [edit for edit in result.edits if start <= edit.start and edit.end <= end]
-        moved = [type(edit)(edit.start - start, edit.end - start, edit.label, edit.replacement) for edit in inside]
-        released = apply_edits(slot.source, moved)
-        if slot.label == "DATE":
-            released = released + slot.kept if len(released) == DAY else released
+    values = [(slot.source, slot.label) for slot in slots]
+    for slot, value in zip(slots, release_values(deid, values, draft.ehr, "fhir", draft.path), strict=True):
+        released = value + slot.kept if slot.label == "DATE" and len(value) == DAY else value
         slot.released = released if is_valid(released, slot.element) else None
 
 
@@ -74,12 +52,6 @@ def fill(slot: Slot, result: Result, path: str) -> None:
         slot.released = _to_div(result.copy)
     else:
         slot.released = base64.b64encode(result.copy).decode("ascii")
-
-
-def check_result(result: Result, path: str) -> None:
-    """Raise an error if an item was not released. RAISES: NotDeidentified (D985)."""
-    if not result.ok:
-        raise NotDeidentified(Errors.D985.format(path=path, reason=result.reason))
 
 
 def _to_div(page: bytes) -> str | None:

@@ -11,9 +11,11 @@ from datetime import date
 from typing import Any
 
 from ..documents import File
+from ..ehr.export_dictionary import Person
 from ..errors import Errors, InputError
+from ..exports import IDENTIFIER_LABELS
 from .definitions import Element, check_resource, decode_base64, load_definitions
-from .identities import Identities, Person, find_values
+from .identities import Identities, find_values
 from .json_values import Number
 from .profile import DATE, KEEP, TYPE, Profile, ResourceRule, Rule
 from .references import References, read_reference
@@ -40,10 +42,6 @@ SUFFIXES: Mapping[str, str] = {
 """Content type of an attachment → suffix of the file that it is read as. Other attachments are removed."""
 
 _CONTACTS = {"phone": "PHONE", "sms": "PHONE", "pager": "PHONE", "fax": "FAX", "email": "EMAIL", "url": "URL"}
-# HL7 table 0203, https://terminology.hl7.org/CodeSystem-v2-0203.html
-_IDENTIFIERS = {"MR": "MRN", "PI": "MRN", "PT": "MRN", "SS": "SSN", "SB": "SSN", "DL": "LICENSE", "MD": "LICENSE"}
-_IDENTIFIERS |= {"NPI": "LICENSE", "PRN": "LICENSE", "LN": "LICENSE", "PPN": "NATIONAL_ID", "NI": "NATIONAL_ID"}
-_IDENTIFIERS |= {"AN": "ACCOUNT", "VN": "ENCOUNTER_ID", "EI": "EMPLOYEE_ID", "MB": "HEALTH_PLAN", "SN": "DEVICE"}
 _OWNERS = {"PATIENT": "MRN", "CLINICIAN": "LICENSE"}  # label of a person → of a number without a type
 _TARGETS = {"Patient": "PATIENT", "RelatedPerson": "RELATIVE", "Practitioner": "CLINICIAN", "Person": "PERSON"}
 _TARGETS |= {"PractitionerRole": "CLINICIAN", "Organization": "ORGANIZATION", "Location": "LOCATION_OTHER"}
@@ -278,7 +276,9 @@ class _Walk:
         patient = self._draft.person.patient_id if self._draft.person else ""
         published = str(parent.get("system", "")).startswith(self._profile.display_systems)
         shared = not self._draft.is_about_a_patient and not published
-        found = self._identities.finds_identifier(value, patient) or (shared and self._identities.names_anyone(value))
+        found = self._identities.dictionary.finds_identifier(value, patient) or (
+            shared and self._identities.dictionary.names_anyone(value)
+        )
         return None if found else value
 
     def _date(self, value: str, element: Element, path: str, parent: Mapping[str, Any]) -> Slot:
@@ -354,7 +354,7 @@ class _Walk:
         """Make a slot of a number, with the label of its type, or else that of the resource."""
         codes = [str(code) for code in find_values(parent, "type.coding.code")]
         owner = _OWNERS.get(self._roles[-1], "ID_OTHER")
-        label = next((_IDENTIFIERS[code] for code in codes if code in _IDENTIFIERS), owner)
+        label = next((IDENTIFIER_LABELS[code] for code in codes if code in IDENTIFIER_LABELS), owner)
         return self._label(value, element, path, label)
 
     # --- extensions and ages ---

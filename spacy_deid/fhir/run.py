@@ -9,8 +9,6 @@ dictionary is in a temporary folder that only its owner can read, and is deleted
 """
 
 import secrets
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
@@ -23,12 +21,13 @@ from typing import Any, Self
 from ..deidentifier import Deidentifier
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError, describe
+from ..exports import build_dictionary
 from ..io import decode, whole_file
-from ..loading import borrow_dictionaries, find_component
+from ..loading import find_component
 from ..surrogates.keys import ProjectKey
 from .definitions import check_resource, load_definitions
 from .identities import Identities
-from .joining import fill, join, release_values
+from .joining import fill, fill_values, join
 from .json_values import read_json, write_json
 from .profile import Profile, default_profile
 from .references import References
@@ -146,17 +145,14 @@ class FhirDeidentifier:
         resources (Iterable[Mapping]): resources and Bundles, parsed by `json_values.read_json`. Damaged ones are
             ignored here; `release` reports them.
         """
-        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="spacy-deid-", dir=self._folder)))
-        store = folder / "dictionary"
-        if self._dictionaries:
-            shutil.copytree(self._dictionaries, store)
-        with StoreWriter(store, update=bool(self._dictionaries)) as writer:
+
+        def fill_dictionary(writer: StoreWriter, folder: Path) -> None:
             for resource in resources:
                 for item, full_url in _entries(resource):
                     self._read(item, full_url, writer)
-            self._identities.finish(writer, store)
-        self.deid.close()  # worker processes have the dictionaries of the time at which they started
-        self._stack.enter_context(borrow_dictionaries(self.deid.nlp, store))
+            self._identities.finish(writer, folder)
+
+        build_dictionary(self.deid, self._stack, fill_dictionary, dictionaries=self._dictionaries, folder=self._folder)
 
     def _read(self, resource: Mapping[str, Any], full_url: str, writer: StoreWriter) -> None:
         """Read what a resource says about persons, as far as a damaged one can be read."""
@@ -185,7 +181,7 @@ class FhirDeidentifier:
 
         RAISES: ConfigError (D989) if no resources were read before.
         """
-        _ = self._identities.store
+        _ = self._identities.dictionary.store
         outcomes: list[Outcome] = []
         drafts: dict[int, Draft] = {}
         for i, unit in enumerate(batch):
@@ -204,9 +200,9 @@ class FhirDeidentifier:
             try:
                 fill(slot, result, slot.path)
                 draft = drafts[i]
-                if draft.person and self._identities.has_weak_name(result.text, draft.person.patient_id):
+                if draft.person and self._identities.dictionary.has_weak_name(result.text, draft.person.patient_id):
                     outcome.warnings.append(f"{slot.path}: it has a common word that is also a name of the patient")
-                if not draft.is_about_a_patient and self._identities.names_anyone(result.text):
+                if not draft.is_about_a_patient and self._identities.dictionary.names_anyone(result.text):
                     slot.released = None
             except Exception as error:
                 _fail(outcome, error)
@@ -215,7 +211,7 @@ class FhirDeidentifier:
             if outcome.status == "failed":
                 continue
             try:
-                release_values(self.deid, draft)
+                fill_values(self.deid, draft)
                 outcome.resource = join(draft, self.profile, self._surrogate.style_name)
                 outcome.status = "review" if outcome.warnings else "released"
                 outcome.removed = draft.removed

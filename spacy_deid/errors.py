@@ -980,6 +980,10 @@ class Errors:
     D988 = "the style 'surrogate' needs the option --key, the file of the project key"
     D989 = "an export must be read before it is released: call `read` first"
     D990 = "the profile does not name the type '{type}', so the resource was removed"
+    D991 = "HL7 profile {path}: {reason}"
+    D992 = "{path}: no message of HL7 v2 that can be read: {reason}"
+    D993 = "{path}: {reason}. Escape sequences of text are \\.br\\, \\F\\, \\S\\, \\T\\, \\R\\, \\E\\ and \\Xdd\\"
+    D994 = "{path}: it cannot be de-identified: {reason}"
 
     # lemmatizers
     D820 = "{package} has no lemmas for language '{lang}'. Install the extra '{extra}', or choose another lemmatizer"

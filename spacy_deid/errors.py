@@ -11,7 +11,7 @@ Messages name files, rows, keys, labels and offsets. They never quote note text,
 
 Codes: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line, D5xx
 merging and policies, D6xx surrogates and their keys, D7xx documents, language models and audit, D8xx masked language
-models, D9xx the service, warehouses and FHIR. DW### are warnings.
+models, D9xx the service, warehouses, FHIR and HL7. DW### are warnings.
 """
 
 import os
@@ -975,8 +975,8 @@ class Errors:
     )
     D984 = "{path}: a modifier extension that the profile does not name. Without it, the resource would mean something else"
     D985 = "{path}: the text could not be de-identified: {reason}"
-    D986 = "{path}: {count} resource(s) were removed, because the profile does not name their type: {types}"
-    D987 = "{path}: none of its {count} resource(s) could be de-identified. The lines above give the reasons"
+    D986 = "{path}: {count} {unit}(s) were removed, because the profile does not name their type: {types}"
+    D987 = "{path}: none of its {count} {unit}(s) could be de-identified. The lines above give the reasons"
     D988 = "the style 'surrogate' needs the option --key, the file of the project key"
     D989 = "an export must be read before it is released: call `read` first"
     D990 = "the profile does not name the type '{type}', so the resource was removed"

@@ -75,8 +75,8 @@ ARROWS = {
     "app": "__init__ deidentifier dictionaries documents errors evaluation fhir io labels llm loading offsets "
     "processes results saving spans surrogates vault",
     "cli": "__init__ adaptation app audit background deidentifier dictionaries documents ehr ehr_fields errors "
-    "evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies registries results "
-    "sampling saving spans surrogates synth vault warehouse",
+    "evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies registries "
+    "results sampling saving spans surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",
 }

@@ -13,6 +13,7 @@ from .calibrate import calibrate
 from .corpus import annotate, convert, synth
 from .dictionary import counts, dictionary, medical
 from .fhir import fhir
+from .hl7 import hl7
 from .info import demo, info
 from .measure import evaluate, fairness, report, surrogates
 from .redact import redact
@@ -33,6 +34,7 @@ app = typer.Typer(
 for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, audit, synth):
     app.command()(command)
 app.command()(fhir)
+app.command()(hl7)
 app.command()(run)
 app.command(name="adapt")(adapt_pipeline)
 app.command()(serve)

@@ -1,20 +1,20 @@
 """``spacy-deid fhir``: de-identify resources of FHIR R4."""
 
 import json
-from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import typer
 
 from ..deidentifier import Deidentifier
-from ..errors import ConfigError, DeidError, Errors, printable
+from ..errors import ConfigError, Errors
 from ..fhir.profile import default_profile, read_profile
-from ..fhir.run import SUFFIXES, FhirDeidentifier, Outcome
+from ..fhir.run import SUFFIXES, FhirDeidentifier
 from ..io import only_run, write_whole
-from .console import progress, reporting, say, stoppable
+from .console import progress, reporting, stoppable
+from .exports import ExportTally
 from .options import (
     BatchSize,
     ConfigFile,
@@ -27,8 +27,6 @@ from .options import (
     grouped,
     plan_notes,
 )
-
-_SHOWN = 20  # reasons on stderr for each file
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,44 +52,6 @@ class FhirOptions:
     n_process: Processes = 1
 
 
-@dataclass
-class FhirTally:
-    """The counts of a run.
-
-    files (int): files that were written.
-    resources (Counter): (type, status) → number of resources.
-    removed (Counter): element → number of values that were removed.
-    labels (Counter): label → number of values that were changed.
-    """
-
-    files: int = 0
-    resources: Counter[tuple[str, str]] = field(default_factory=Counter)
-    removed: Counter[str] = field(default_factory=Counter)
-    labels: Counter[str] = field(default_factory=Counter)
-
-    def add(self, outcome: Outcome) -> None:
-        """Count a resource."""
-        self.resources[outcome.type or "unknown", outcome.status] += 1
-        self.removed += outcome.removed
-        self.labels += outcome.labels
-
-    def count(self, *statuses: str) -> int:
-        """Return the number of resources with one of some statuses."""
-        return sum(number for (_, status), number in self.resources.items() if status in statuses)
-
-    def report(self) -> dict[str, Any]:
-        """Return the counts as values that JSON can represent."""
-        by_type: dict[str, dict[str, int]] = {}
-        for (kind, status), number in sorted(self.resources.items()):
-            by_type.setdefault(kind, {})[status] = number
-        return {
-            "files": self.files,
-            "resources": by_type,
-            "labels": dict(sorted(self.labels.items())),
-            "removed_elements": dict(sorted(self.removed.items())),
-        }
-
-
 @grouped
 def fhir(
     paths: Annotated[
@@ -110,7 +70,7 @@ def fhir(
     searched for in all text. What the profile does not name is removed. A file is written completely or not at all,
     without the resources that failed, and the exit code is 1 if any failed. Files keep their names.
     """
-    tally = FhirTally()
+    tally = ExportTally("resource")
     with (
         reporting(),
         stoppable(lambda: f"stopped: {tally.files} file(s) written to {options.output}"),
@@ -150,55 +110,9 @@ def fhir(
         run.read_files(job.source for job in jobs)
         with progress(len(jobs)) as bar:
             for job in jobs:
-                _release_file(run, job.source, job.targets[0], tally)
+                tally.release_file(run, job.source, job.targets[0])
                 bar.update(1)
         if options.report:
             report = {**provenance, "fhir": "4.0.1", "profile": profile.name, **tally.report()}
             write_whole(options.report, (json.dumps(report, indent=2) + "\n").encode("utf-8"))
-        _finish(tally, options.output)
-
-
-def _release_file(run: FhirDeidentifier, source: Path, target: Path, tally: FhirTally) -> None:
-    """De-identify a file, and print why resources failed. A file that cannot be read counts as a failed resource."""
-    failed = 0
-    removed: Counter[str] = Counter()
-
-    def note(outcome: Outcome) -> None:
-        """Count a resource, and print what a person should know about it."""
-        nonlocal failed
-        tally.add(outcome)
-        removed.update([outcome.type] if outcome.status == "removed" else [])
-        for warning in outcome.warnings:
-            say(f"warning: {source}: {' '.join(filter(None, (outcome.path, warning)))}")
-        if outcome.status == "failed":
-            failed += 1
-            if failed <= _SHOWN:
-                say(f"failed: {source}: {outcome.reason}")
-
-    try:
-        written = run.release_file(source, target, note)
-    except DeidError as error:
-        written = False
-        note(Outcome("", "", "failed", str(error).removeprefix(f"{source}: ")))
-    if failed > _SHOWN:
-        say(f"failed: {source}: {failed - _SHOWN} more resource(s)")
-    if removed:
-        types = ", ".join(sorted(removed))
-        say(f"warning: {Errors.D986.format(path=source, count=removed.total(), types=types)}")
-    tally.files += written
-    if failed and not written:
-        say(f"failed: {Errors.D987.format(path=source, count=failed + removed.total())}")
-
-
-def _finish(tally: FhirTally, output: Path) -> None:
-    """Print the summary. RAISES: typer.Exit(1) if a resource failed."""
-    review = tally.count("review")
-    if review:
-        say(f"{review} resource(s) with warnings: check them before you release them")
-    typer.echo(
-        f"{tally.files} file(s) with {tally.count('released', 'review')} resource(s) written to "
-        f"{printable(str(output))}, {tally.labels.total()} value(s) changed, {tally.removed.total()} removed; "
-        f"{tally.count('removed')} resource(s) removed, {tally.count('failed')} failed"
-    )
-    if tally.count("failed"):
-        raise typer.Exit(1)
+        tally.finish(options.output)

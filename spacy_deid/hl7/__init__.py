@@ -6,8 +6,8 @@
     message       a message, split into what is kept and values to de-identify, and put together again
     run           files in, files out
 
-The package only prepares the input of `Deidentifier` and puts its output into a message. It has its own parser, because
-a released message must have the separators, escape sequences and empty fields of the original, byte for byte, and an
+The package only prepares the input of `Deidentifier` and puts its output into a message. It has its own parser: a
+released message must have the separators, escape sequences and empty fields of the original, byte for byte, and an
 escape sequence that cannot be read must be an error. Parsers that normalize a message or skip what they do not know
 cannot give this.
 """

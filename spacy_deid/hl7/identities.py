@@ -1,7 +1,7 @@
 """Find out whom messages are about, and make a dictionary of the persons in them.
 
-PID and MRG describe the patient, NK1, GT1 and IN1 relatives, and other fields name clinicians and organizations. Values
-of the patient and of relatives become terms of this patient. Clinicians and organizations become terms of the
+PID and MRG describe the patient, NK1, GT1 and IN1 relatives, and other fields name clinicians and organizations.
+Values of the patient and of relatives become terms of this patient. Clinicians and organizations become terms of the
 institution, and those of a patient's messages also terms of the patient, because a name that is also a common word is
 searched for only in the notes of a patient.
 """
@@ -21,6 +21,7 @@ from .profile import Profile, SegmentRule
 _SEXES = {"F": "female", "M": "male", "O": "other", "A": "other", "U": "unknown"}  # HL7 table 0001
 _SOURCES = {"PATIENT": "patient", "RELATIVE": "relative"}
 _RECORD_NUMBER = "MR"  # HL7 table 0203
+_BORN = 7  # PID-7
 _OLD_NAMES = frozenset({"M", "B"})  # maiden name and name at birth, HL7 table 0200
 _NUMBERS = frozenset(
     {"SSN", "LICENSE", "HEALTH_PLAN", "INSURANCE_ID", "ENCOUNTER_ID", "ACCOUNT", "NATIONAL_ID", "MRN"}
@@ -141,7 +142,9 @@ class Identities:
             if done.action == "label" and name in _NUMBERS:
                 yield (rule.source or "patient"), [("id", _plain(_split(raw, encoding)[0], encoding))]
             if done.action == "date" and rule.source and segment.name == "PID":
-                yield person, [("birth_date", day) for day in [_birth_date(raw)] if day and number == 7]
+                day = _birth_date(raw) if number == _BORN else ""
+                # without hyphens as an identifier, because notes do not write dates so but fields do
+                yield person, [("birth_date", day), ("id", day.replace("-", ""))] if day else []
             kind = self._profile.types.get(name) if done.action in ("type", "value") else None
             kinds = kind.kinds if kind else {}
             for text in raw.split(encoding.repetition) if kinds else ():

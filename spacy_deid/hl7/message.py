@@ -1,8 +1,8 @@
 """Split a message by the profile, and put it together again: what is kept, and a `Slot` of each value to de-identify.
 
 Texts and files are items for `Deidentifier.pipe`. Consecutive OBX segments of one observation, and consecutive NTE
-segments, are lines of one text, so that a name is found that a line end divides. Names, numbers and dates have a label;
-all those of a message are released together by `exports.release_values`.
+segments, are lines of one text, so that a name is found that a line end divides. Names, numbers and dates have a
+label; all those of a message are released together by `exports.release_values`.
 """
 
 import base64
@@ -18,6 +18,7 @@ from ..documents import File
 from ..ehr.export_dictionary import Person
 from ..errors import Errors, InputError
 from ..exports import IDENTIFIER_LABELS, check_result, release_values
+from ..offsets import Edit
 from ..results import Result
 from .identities import Identities
 from .messages import Message, Segment, Text, read_text
@@ -110,7 +111,7 @@ class Draft:
             end = at + len(slot.source)
             edits = [edit for edit in result.edits if edit.start < end and at < edit.end]
             inside = [
-                (max(edit.start - at, 0), min(edit.end, end) - at, edit.replacement if edit.start >= at else "")
+                (max(edit.start - at, 0), min(edit.end, end) - at, _part_of(edit, item.source, at, end))
                 for edit in edits
             ]
             assert slot.written is not None
@@ -136,6 +137,25 @@ class Draft:
             texts = ["".join(part if isinstance(part, str) else part.released for part in parts) for parts in fields]
             segments.append(Segment(segment.name, texts, segment.end))
         return Message(encoding, segments, self.message.before, self.message.after).write(self.path)
+
+
+def _part_of(edit: Edit, text: str, start: int, end: int) -> str:
+    """Return what of a replacement is written into a line of a text.
+
+    If the replacement has as many lines as the replaced text, each is written into its line; otherwise all of it is
+    written into the first.
+
+    edit (Edit): the edit.
+    text (str): the text.
+    start, end (int): where the line of the message starts and ends in the text. It can have line breaks of its own.
+    """
+    lines = edit.replacement.split("\n")
+    number = text.count("\n", edit.start, start) if start > edit.start else 0
+    ends = text.count("\n", edit.start, edit.end)
+    if len(lines) != ends + 1:
+        return "" if number else edit.replacement
+    last = text.count("\n", edit.start, min(edit.end, end))
+    return "\n".join(lines[number : last + 1])
 
 
 class Splitter:
@@ -264,7 +284,7 @@ class _Walk:
             parts += [encoding.component] if i > 1 else []
             own = kind.parts.get(i) if kind else rule
             if own is None or not text:
-                self._draft.removed[self._path] += bool(text)
+                self._draft.removed.update([self._path] if text else [])
                 continue
             system = components[i] if own.action == "display" and len(components) > i else ""
             id_type = components[kind.id_type - 1] if kind and 0 < kind.id_type <= len(components) else ""

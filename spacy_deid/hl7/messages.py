@@ -1,7 +1,7 @@
 """Read and write messages of HL7 v2 without a change of what is not de-identified.
 
-A file has one message or many. They can be in MLLP frames, and segments can end with CR, LF or CR LF. All separators are
-kept. Sources: HL7 v2.5.1, chapter 2; MLLP is "HL7 Minimal Lower Layer Protocol" in the transport specification.
+A file has one message or many. They can be in MLLP frames, and segments can end with CR, LF or CR LF. All separators
+are kept. Sources: HL7 v2.5.1, chapter 2; MLLP is "HL7 Minimal Lower Layer Protocol" in the transport specification.
 """
 
 import re
@@ -177,7 +177,14 @@ def parse_message(data: bytes, path: str, charset: str = "utf-8") -> Message:
     named = fields[16].split(marks[2].encode())[0].decode("latin-1").strip() if len(fields) > 16 else ""
     if named and named.upper() not in CHARSETS:
         raise InputError(Errors.D992.format(path=path, reason="the character set in MSH-18 is not supported"))
-    encoding = Encoding(*marks[:5], CHARSETS[named.upper()] if named else charset)
+    encoding = Encoding(
+        field=marks[0],
+        component=marks[1],
+        repetition=marks[2],
+        escape=marks[3],
+        subcomponent=marks[4],
+        charset=CHARSETS[named.upper()] if named else charset,
+    )
     text, _ = decode(data, encoding.charset, path)
     body = text.lstrip(_FRAME + "\r\n \t\ufeff")
     before, tail = text[: len(text) - len(body)], len(body.rstrip("\x1c\r\n \t"))

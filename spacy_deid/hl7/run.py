@@ -160,7 +160,7 @@ class Hl7Deidentifier:
         _ = dictionary.store
         pairs = [self._split(data, f"message {number}") for number, data in batch]
         items: list[tuple[Outcome, Draft, Item]] = [
-            (outcome, draft, item) for outcome, draft in pairs if draft is not None for item in draft.items
+            (outcome, parts, item) for outcome, parts in pairs if parts is not None for item in parts.items
         ]
         seconds = self._seconds if any(isinstance(item.source, File) for *_, item in items) else 0
         sources = ((item.source, draft.ehr) for _, draft, item in items)
@@ -175,16 +175,16 @@ class Hl7Deidentifier:
                     outcome.warnings.append(f"{place}: it has a common word that is also a name of the patient")
             except Exception as error:
                 outcome.fail(error)
-        for outcome, draft in pairs:
-            if draft is None or outcome.status == "failed":
+        for outcome, parts in pairs:
+            if parts is None or outcome.status == "failed":
                 continue
             try:
-                draft.fill_values(self.deid)
-                data = draft.join()
+                parts.fill_values(self.deid)
+                data = parts.join()
                 parse_message(data, outcome.path, self._encoding)
                 outcome.data, outcome.status = data, "review" if outcome.warnings else "released"
-                outcome.removed = draft.removed
-                outcome.labels.update(slot.label for slot in draft.values)
+                outcome.removed = parts.removed
+                outcome.labels.update(slot.label for slot in parts.values)
             except Exception as error:
                 outcome.fail(error)
         return [outcome for outcome, _ in pairs]
@@ -192,6 +192,9 @@ class Hl7Deidentifier:
     def _split(self, data: bytes, path: str) -> tuple[Outcome, Draft | None]:
         """Split a message. RETURNS: its outcome, which may be final, and its parts."""
         outcome = Outcome("", path)
+        if data.lstrip(b"\x0b\r\n").startswith((b"FHS", b"BHS", b"BTS", b"FTS")):  # of a batch of messages
+            outcome.status = "removed"
+            return outcome, None
         try:
             message = parse_message(data, path, self._encoding)
             if message.type not in self.profile.messages:

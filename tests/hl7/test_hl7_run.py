@@ -40,6 +40,7 @@ def fields(outcome, name, number, nth=0):
 @pytest.mark.parametrize("style", ["tag", "surrogate"])
 def test_no_name_is_left_in_any_field(release, segment, style):
     [outcome] = release(message(segment), style=style)
+    assert outcome.data is not None, outcome.reason
     text = outcome.data.decode()
     assert not [canary for canary in CANARIES if canary in text]
     assert text.startswith("MSH|^~\\&|")
@@ -50,6 +51,7 @@ def test_no_name_is_left_in_any_field(release, segment, style):
 def test_no_name_is_left_in_an_observation_of_any_type(release, kind):
     value = ed() if kind == "ED" else f"{SENTENCE}^{FAMILY}^{GIVEN}&{CLINICIAN}^{NUMBER}~{FAMILY}"
     [outcome] = release(message(obx(value, kind)))
+    assert outcome.data is not None, outcome.reason
     text = outcome.data.decode()
     decoded = base64.b64decode(fields(outcome, "OBX", 5).split("^")[4]).decode() if kind == "ED" else ""
     assert not [canary for canary in CANARIES if canary in text + decoded]

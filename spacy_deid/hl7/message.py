@@ -298,9 +298,9 @@ class _Walk:
 
     def _add_full_name(self, names: list[str]) -> None:
         """Add a slot of the full name, which is in no field, so that the parts get the surrogates of one person."""
-        family, *given = [""] if not names else [read_text(name, self._encoding, self._place()).text for name in names]
+        family, *given = [*(read_text(name, self._encoding, self._place()).text for name in names), ""]
         full = " ".join(part for part in (*given, family) if part)
-        if given and full:
+        if family and any(given):
             self._draft.values.append(Slot(full, self._path, self._rule.role_of(self._number)))
 
     def _place(self) -> str:

@@ -90,7 +90,7 @@ def made(
         *_checks(resources, outcomes),
         ("resources per second", len(resources) / seconds, None, "higher"),
     ]
-    _write(metrics, figures, f"{patients} made patients, {lang}", command_line("benchmarks.fhir made", context))
+    write_figures(metrics, figures, f"{patients} made patients, {lang}", command_line("benchmarks.fhir made", context))
 
 
 @app.command()
@@ -121,7 +121,7 @@ def examples(
         ("entries of Bundles that failed", sum(outcome.status == "failed" for outcome in entries), None, "lower"),
     ]
     data = f"hl7.fhir.r4.examples 4.0.1, {len(singles)} resources and {len(bundles)} Bundles"
-    _write(metrics, figures, data, command_line("benchmarks.fhir examples", context))
+    write_figures(metrics, figures, data, command_line("benchmarks.fhir examples", context))
 
 
 def _checks(
@@ -257,7 +257,9 @@ def _facts(value: Any, name: str = "") -> Counter[tuple[str, str]]:
     return Counter([(name, value)]) if name in ("code", "status", "gender") and isinstance(value, str) else Counter()
 
 
-def _write(path: Path, figures: Iterable[tuple[str, float, float | None, Any]], data: str, command: str) -> None:
+def write_figures(
+    path: Path, figures: Iterable[tuple[str, float, float | None, Any]], data: str, command: str
+) -> None:
     """Print figures (name, value, target, direction) and write them as rows."""
     today = date.today().isoformat()
     rows = [

@@ -1,6 +1,6 @@
 """Measure what is left of planted identifiers in released messages of HL7 v2.
 
-    python -m benchmarks.hl7 --messages 500
+    python -m benchmarks.hl7
 
 Each message is about a made patient: a result (ORU), a document (MDM) or an admission (ADT). PID, NK1 and PV1 name the
 patient, a relative and a clinician, and its texts name them too, partly in sentences without a cue, in FT with escape
@@ -10,7 +10,6 @@ codes, units and numbers stay.
 """
 
 import base64
-import json
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -20,9 +19,10 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.fhir import SENTENCES, _left, _person
+from benchmarks.fhir import SENTENCES, Metrics, _left, _person, write_figures
 from spacy_deid import Deidentifier
 from spacy_deid.dictionaries.terms import name_words
+from spacy_deid.evaluation.rows import command_line
 from spacy_deid.hl7.messages import Message, parse_message, read_text
 from spacy_deid.hl7.run import Hl7Deidentifier
 from spacy_deid.surrogates.keys import ProjectKey
@@ -37,9 +37,10 @@ CODED = {"OBX": (2, 3, 6, 7, 11), "OBR": (4,), "DG1": (3,), "PV1": (2,), "PID": 
 
 @app.command()
 def made(
+    context: typer.Context,
     messages: Annotated[int, typer.Option(help="Number of messages.")] = 500,
     lang: Annotated[str, typer.Option(help="Pipeline and language of the names.")] = "en",
-    output: Annotated[Path, typer.Option(help="JSON file for the figures.")] = Path("metrics/standards.json"),
+    metrics: Metrics = Path("metrics/standards.json"),
 ) -> None:
     """Release made messages and search for what was planted."""
     draw = Random(17)
@@ -66,24 +67,22 @@ def made(
             unnoticed.update(left if outcome.status == "released" else [])
             lost += sum((_facts(data) - _facts(outcome.data)).values())
             unreadable += not _is_readable(data, outcome.data)
-    planted = len(_left(people[0], " ".join(SENTENCES).format(**people[0])))
-    known = json.loads(output.read_text(encoding="utf-8")) if output.exists() else {}
-    figures = {
-        "messages": messages,
-        "status": dict(status),
-        "planted_per_message": planted,
-        "left_in_messages": dict(within),
-        "left_without_warning": dict(unnoticed),
-        "left_in_text_without_dictionary": dict(without),
-        "recall_with_dictionary": round(1 - within.total() / planted / messages, 5),
-        "recall_without_dictionary": round(1 - without.total() / planted / messages, 5),
-        "codes_and_numbers_lost": lost,
-        "not_parsed_afterwards": unreadable,
-        "messages_per_second": round(messages / (time.perf_counter() - began), 1),
-    }
-    known.setdefault("hl7", {})["made"] = figures
-    output.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
-    typer.echo(json.dumps(figures, indent=2))
+    seconds = time.perf_counter() - began
+    planted = messages * len(_left(people[0], " ".join(SENTENCES).format(**people[0])))
+    typer.echo(f"{dict(status)}; left: {dict(within)}; without the dictionary: {dict(without)}")
+    figures: list[tuple[str, float, float | None, str]] = [
+        ("planted identifiers left", within.total(), 0, "lower"),
+        ("planted identifiers left without a warning", unnoticed.total(), 0, "lower"),
+        ("recall in messages with the dictionary of the messages", 1 - within.total() / planted, 1, "higher"),
+        ("recall in their sentences without the dictionary", 1 - without.total() / planted, None, "higher"),
+        ("messages not released", messages - status["released"] - status["review"], 0, "lower"),
+        ("codes and numbers changed", lost, 0, "lower"),
+        ("messages not parsed afterwards", unreadable, 0, "lower"),
+        ("messages per second", messages / seconds, None, "higher"),
+    ]
+    write_figures(
+        metrics, figures, f"{messages} made messages of HL7 v2, {lang}", command_line("benchmarks.hl7", context)
+    )
 
 
 def _message(person: Mapping[str, str], number: int) -> bytes:

@@ -3,15 +3,16 @@
     python -m benchmarks.readers draw corpus/authored/es/train --lang es --output readers/es --answers readers_key/es
     python -m benchmarks.readers score readers_key/es/key.json guesses.csv --lang es --reader 1
 
-`draw` takes 60 authored notes, each of another writer as far as there are enough, and replaces the identifiers of half
-of them by surrogates. It uses the gold annotation, so that a missed identifier does not give a note away, and a random
-key that is written nowhere. The other half is unchanged. Files are named 01.txt to 60.txt in random order; nothing but
-the identifiers and the words that agree with them differs between the halves. The answers are written to a folder
-that readers must not see.
+`draw` takes 60 authored notes with identifiers, each of another writer as far as there are enough, and replaces the
+identifiers of half of them by surrogates. It uses the gold annotation, so that a missed identifier does not give a
+note away, and a random key that is written nowhere. The other half is unchanged. Files are named 01.txt to 60.txt in
+random order; nothing but the identifiers and the words that agree with them differs between the halves. The answers
+are written to a folder that readers must not see.
 
 `score` compares guesses with the answers. A file of guesses has the columns file, guess ("original" or "surrogate")
 and reason; reasons are counted, and must not quote the notes. The row *readers right* goes to metrics/readers.json,
-with the upper end of its 95 % interval (Wilson).
+with the upper end of its 95 % interval (Wilson), and again without the notes that have a tag for a value without a
+surrogate.
 """
 
 import csv
@@ -23,7 +24,7 @@ from collections.abc import Sequence
 from datetime import date
 from math import sqrt
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -64,9 +65,10 @@ def draw(
         path.mkdir(parents=True, exist_ok=True)
         if any(path.iterdir()):
             raise typer.BadParameter(f"{path} is not empty")
-    notes = choose(read_authored(folder), number)
+    notes = choose([note for note in read_authored(folder) if note.marks], number)
     replaced = set(_RANDOM.sample(range(len(notes)), len(notes) // 2))
-    key, texts, key_rows = ProjectKey(secrets.token_bytes(32)), [], {}
+    key, texts = ProjectKey(secrets.token_bytes(32)), []
+    key_rows: dict[str, dict[str, Any]] = {}
     for i, note in enumerate(notes):
         text, tags = note.text, 0
         if i in replaced:
@@ -106,11 +108,17 @@ def score(
         raise typer.BadParameter("each note needs one guess, original or surrogate")
     hits = [row["guess"] == key[row["file"]]["answer"] for row in rows]
     right = sum(hits)
+    untagged = [hit for row, hit in zip(rows, hits, strict=True) if not key[row["file"]]["tags"]]
     caught = Counter(
         row.get("reason") or "none" for row, hit in zip(rows, hits, strict=True) if hit and row["guess"] == GUESSES[1]
     )
-    command, today, data = command_line("benchmarks.readers", context), date.today().isoformat(), f"authored {lang}"
-    figures = {"readers right": right / len(rows), "readers right, upper end": upper_end(right, len(rows))}
+    command, today = command_line("benchmarks.readers score", context), date.today().isoformat()
+    data = f"authored {lang}"
+    figures = {
+        "readers right": right / len(rows),
+        "readers right, upper end": upper_end(right, len(rows)),
+        "readers right, notes without tags": sum(untagged) / max(1, len(untagged)),
+    }
     split, targets = f"reader {reader}", {"readers right": TARGET}
     replace_rows(
         metrics,

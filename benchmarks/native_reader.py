@@ -36,13 +36,14 @@ from typing import Annotated, Literal
 
 import typer
 
+import spacy_deid
 from spacy_deid.evaluation.documents import AnnotatedText, Entity
 from spacy_deid.evaluation.gold_surrogates import replace_gold
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.synth.authored import AuthoredNote, read_authored
 
-LANGUAGES = Path(__file__).parent.parent / "spacy_deid" / "lang"
+LANGUAGES = Path(spacy_deid.__file__).parent / "lang"
 KEY = ProjectKey(bytes(range(50, 82)))
 DRAWS = 10_000
 RARE_FROM = 15_000  # rank behind which surnames are on no list of the package

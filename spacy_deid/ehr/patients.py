@@ -214,7 +214,7 @@ class PatientBuilder:
         self._plan = plan
         tags = Tags(list(plan.tags))
         self._numbers = {
-            c.rule: tuple(tags.number(LocalEntry("", c.label, c.rule, condition)) for condition in CONDITIONS)
+            c.rule: {condition: tags.number(LocalEntry("", c.label, c.rule, condition)) for condition in CONDITIONS}
             for t in plan.mapping.tables
             if t.patient_id
             for c in t.columns
@@ -332,7 +332,7 @@ class PatientBuilder:
         """Serialize variants that can be searched for. RETURNS (tuple[Packed, int, int]): the serialized terms, their
         number, and the number of those that match only in the context of a name.
         """
-        plain, conditional = self._numbers[column.rule]
+        numbers = self._numbers[column.rule]
         is_name, is_weak = column.kind in NAMES, self._maker.is_weak
         ready: list[TaggedTerm] = []
         weak = 0
@@ -340,12 +340,12 @@ class PatientBuilder:
             if len(form.text) > MAX_LENGTH:
                 self._skipped[column.rule, LONG] += 1
             elif is_name and is_weak(form, lang):
-                ready.append((form.text, conditional))
+                ready.append((form.text, numbers["name"]))
                 weak += 1
             elif is_too_general(form.text):
                 self._skipped[column.rule, GENERAL] += 1
             else:
-                ready.append((form.text, plain))
+                ready.append((form.text, numbers[""]))
         return pack(ready), len(ready), weak
 
     def _unrepeated(self, rows: list[PartitionedRow], repeated: dict[str, tuple[int, int]]) -> list[PartitionedRow]:

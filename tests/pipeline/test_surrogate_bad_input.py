@@ -79,8 +79,8 @@ def test_where_detectors_overlap_nothing_of_either_is_released(lang):
     text = "Ana Zumalabe Ruiz Soria 28035 Olmo"
     found = (("Ana Zumalabe", "PATIENT"), ("Soria 28035", "ZIP"))
     ruled = (("Zumalabe Ruiz Soria", "CLINICIAN"), ("28035 Olmo", "STREET"))
-    released = fold(release(text, *found, ruled=ruled, lang=lang)._.deid_text)
-    assert not [word for word in fold(text).split() if word in released]
+    released = fold(release(text, *found, ruled=ruled, lang=lang)._.deid_text).split()
+    assert not set(fold(text).split()) & set(released)  # a surrogate may be "Juana"
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -670,6 +670,9 @@ class Errors:
     D750 = "{path} contains files that are not part of a sample, so it is not replaced. Choose another output path"
     D751 = "{source}: none of the {rows} dates could be parsed. Set their format with --date-format"
     D752 = "unknown weighting '{weighting}'. Known weightings: {known}"
+    D762 = (
+        "{path} exists already. A plan is not replaced, because a review may belong to it. Choose another output path"
+    )
 
     # CAS, texts of one document
     D753 = "{path}: not a valid UIMA CAS ({reason}). Export the document again as XMI or JSON"

@@ -8,6 +8,8 @@ import codecs
 import os
 import re
 import secrets
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -125,6 +127,30 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     with whole_file(path) as temporary:
         temporary.write_bytes(data)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Write a folder completely or not at all: yield a temporary folder that is renamed to the path at the end.
+
+    folder (Path): the folder; one that exists is replaced.
+    YIELDS (Path): the temporary folder, which only its owner can read. It is removed after any exception.
+    RAISES: InputError (D402) if the folder cannot be written.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=folder.parent))
+        old = temporary.with_suffix(".old")
+        try:
+            yield temporary
+            if folder.exists():
+                folder.rename(old)
+            temporary.rename(folder)
+            shutil.rmtree(old, ignore_errors=True)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise InputError(Errors.D402.format(path=folder, reason=os.strerror(error.errno or 0))) from None
 
 
 @contextmanager

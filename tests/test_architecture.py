@@ -52,7 +52,7 @@ ARROWS = {
     # spans: notes are ordered by what detectors say
     "audit": "dictionaries errors evaluation labels notes patient_ids processes spans",
     # dictionaries: prefers notes that the patient index finds names in
-    "sampling": "dictionaries errors evaluation labels notes patient_ids",
+    "sampling": "dictionaries errors evaluation io labels notes patient_ids",
     "synth": "errors evaluation labels patterns surrogates",
     # ml: the network of the classifier is trained further; synth: notes that are replayed
     "adaptation": "errors evaluation labels loading ml saving spans synth",

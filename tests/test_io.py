@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError, InputError
-from spacy_deid.io import check_encoding, decode, encode, find_notes, plan, whole_file, write_whole
+from spacy_deid.io import check_encoding, decode, encode, find_notes, plan, whole_file, whole_folder, write_whole
 
 
 @given(st.text(), st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"]), st.booleans())
@@ -107,3 +107,24 @@ def test_notes_that_differ_in_folder_alone_collide(tmp_path: Path):
         write_whole(path, b"")
     with pytest.raises(InputError, match="same file"):
         plan(notes, lambda relative: [tmp_path / "out" / relative])
+
+
+def test_a_folder_is_written_whole_or_not_at_all(tmp_path):
+    place = tmp_path / "new" / "folder"
+    with whole_folder(place) as folder:
+        (folder / "a.txt").write_text("1")
+        assert not place.exists()
+    with pytest.raises(ZeroDivisionError), whole_folder(place) as folder:
+        (folder / "b.txt").write_text(str(1 / 0))
+    assert [path.name for path in place.iterdir()] == ["a.txt"]
+    assert list(place.parent.iterdir()) == [place]
+    assert place.stat().st_mode & 0o077 == 0
+    with whole_folder(place) as folder:
+        (folder / "c.txt").write_text("2")
+    assert [path.name for path in place.iterdir()] == ["c.txt"]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_with_its_path(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file"), whole_folder(tmp_path / "file" / "folder"):
+        pass

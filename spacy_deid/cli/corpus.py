@@ -3,8 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count, islice
@@ -15,10 +13,10 @@ import typer
 from spacy.language import Language
 
 from ..deidentifier import Deidentifier
-from ..errors import ConfigError, DeidError, Errors, InputError, describe
+from ..errors import ConfigError, DeidError, Errors, InputError
 from ..evaluation import AnnotatedText, Entity, detect_format, read_folder
 from ..evaluation.formats import WRITERS, align_entities, annotation_files, write_docbin, write_folder, write_jsonl
-from ..io import Job, check_encoding, decode, only_run, read_bytes, whole_file
+from ..io import Job, check_encoding, decode, only_run, read_bytes, whole_file, whole_folder
 from ..loading import load
 from ..offsets import move_spans
 from ..results import Result
@@ -328,17 +326,7 @@ def _is_corpus(folder: Path) -> bool:
 
 def _write_corpus(documents: list[AnnotatedText], output: Path, format: str, scheme: str, made: str) -> None:
     """Write a folder with a corpus and the file that marks it, completely or not at all."""
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".synth-", dir=output.parent))
-    except OSError as error:
-        raise InputError(Errors.D402.format(path=output, reason=describe(error))) from None
-    try:
+    with whole_folder(output) as temporary:
         temporary.chmod(0o755)
         write_folder(documents, temporary, format, scheme=scheme)
         (temporary / _MADE).write_text(made, encoding="utf8")
-        if output.exists():
-            shutil.rmtree(output)
-        temporary.rename(output)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,15 +1,29 @@
-"""What the commands for exports of a standard share: the counts of a run, and the release of a file."""
+"""What the commands for exports of a standard share: a run, its counts, and the release of a file."""
 
+import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import typer
 
-from ..errors import DeidError, Errors, printable
-from .console import say
+from ..deidentifier import Deidentifier
+from ..errors import ConfigError, DeidError, Errors, printable
+from ..io import only_run, write_whole
+from .console import progress, reporting, say, stoppable
+from .options import (
+    BatchSize,
+    DetectionOptions,
+    DocumentOptions,
+    Overwrite,
+    PolicyOptions,
+    Processes,
+    check_secrets,
+    plan_notes,
+)
 
 _SHOWN = 20  # reasons on stderr for each file
 
@@ -27,11 +41,30 @@ class Outcome(Protocol):
 
 
 class Releaser(Protocol):
-    """A deidentifier of files of a standard, such as `FhirDeidentifier`."""
+    """A deidentifier of the files of an export, such as `FhirDeidentifier`."""
+
+    def read_files(self, paths: Iterable[Path]) -> None:
+        """Read all files, to learn whom they are about."""
+        ...
 
     def release_file(self, source: Path, target: Path, note: Callable[[Any], None]) -> bool:
         """De-identify a file. RETURNS (bool): whether it was written."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """Options of a command: how the files of an export are read and written."""
+
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to. It gets the tree of the input.")]
+    profile: Annotated[
+        Path | None, typer.Option(help="TOML file that says what is done with each value. See the guide.")
+    ] = None
+    patient_system: str = ""
+    report: Annotated[Path | None, typer.Option(help="JSON file for counts and versions. It has no content.")] = None
+    overwrite: Overwrite = False
+    batch_size: BatchSize = 64
+    n_process: Processes = 1
 
 
 @dataclass
@@ -121,3 +154,71 @@ class ExportTally:
         )
         if self.count("failed"):
             raise typer.Exit(1)
+
+
+def release_export(
+    paths: list[Path],
+    suffixes: Sequence[str],
+    detection: DetectionOptions,
+    release: PolicyOptions,
+    options: ExportOptions,
+    documents: DocumentOptions,
+    config: Path | None,
+    *,
+    unit: str,
+    open_run: Callable[..., AbstractContextManager[Releaser]],
+    about: Mapping[str, str],
+) -> None:
+    """De-identify all files of an export, print the counts, and write the report.
+
+    paths (list[Path]): files or folders.
+    suffixes (Sequence[str]): suffixes of the files that are read.
+    detection, release, options, documents, config: the options of the command.
+    unit (str): what a file consists of: "resource" or "message".
+    open_run (Callable): takes the deidentifier and settings by name, and returns the deidentifier of files.
+    about (Mapping[str, str]): what the report says about the standard, such as the name of the profile.
+    RAISES: typer.Exit(1) if a unit failed.
+    """
+    tally = ExportTally(unit)
+    with (
+        reporting(),
+        stoppable(lambda: f"stopped: {tally.files} file(s) written to {options.output}"),
+        ExitStack() as stack,
+    ):
+        if release.style == "surrogate" and release.key is None:
+            raise ConfigError(Errors.D988)
+        check_secrets([release.key, release.salts], paths, options.output)
+        stack.enter_context(only_run(options.output))
+        jobs, _ = plan_notes(
+            paths,
+            options.output,
+            suffixes,
+            lambda relative: [options.output / relative],
+            shared=[options.report] if options.report else [],
+            inputs=[path for path in (release.key, release.salts, options.profile, config) if path],
+            overwrite=options.overwrite,
+        )
+        settings = {**detection.settings(), "policy": release.policy, "style": release.style}
+        deid = Deidentifier(detection.pipeline, **settings, key=release.key, salts=release.salts)
+        deid.documents = documents.settings(deid.nlp.lang or "", "utf-8")
+        provenance = deid.provenance
+        run = stack.enter_context(
+            open_run(
+                deid,
+                key=release.key,
+                patient_system=options.patient_system,
+                dictionaries=detection.dictionaries,
+                batch_size=options.batch_size,
+                n_process=options.n_process,
+                seconds=60 * documents.file_minutes,
+            )
+        )
+        run.read_files(job.source for job in jobs)
+        with progress(len(jobs)) as bar:
+            for job in jobs:
+                tally.release_file(run, job.source, job.targets[0])
+                bar.update(1)
+        if options.report:
+            report = {**provenance, **about, **tally.report()}
+            write_whole(options.report, (json.dumps(report, indent=2) + "\n").encode("utf-8"))
+        tally.finish(options.output)

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from ..audit.review_plan import Planned, count_strata, find_status, make_strata, plan_review
-from ..errors import Errors, InputError
+from ..errors import Errors, InputError, describe
 from ..evaluation import AnnotatedText, Entity
 from ..evaluation.counts import alphanumeric_mask, coverage_mask
 from ..evaluation.documents import read_text, write_text
-from ..io import check_encoding, write_whole
+from ..io import check_encoding, whole_folder, write_whole
 from ..loading import load
 from ..notes import open_source
-from ..notes.source import as_id, as_text, require_columns
+from ..notes.source import as_id, require_columns
 from ..sampling.writing import export
 from ..spans import REVIEW
 from .console import reporting, say
@@ -45,11 +45,11 @@ def plan(
     """Choose the notes to review by risk. The output contains notes and is as confidential as the records.
 
     Writes plan.json (ids, strata and batches), the notes as .txt files for the service, and projects for annotation
-    tools, in which the detected identifiers are marked.
+    tools, in which the detected identifiers are marked. A note that fails is left out, and the exit code is 1.
     """
     with reporting(), ExitStack() as stack:
         if output.exists():
-            raise InputError(Errors.D409.format(count=1, path=output, other="another place to write to"))
+            raise InputError(Errors.D762.format(path=output))
         nlp = load(pipeline, operating_point=operating_point)
         if "deid_review" not in nlp.pipe_names:
             nlp.add_pipe("deid_review")
@@ -57,15 +57,18 @@ def plan(
         stack.callback(notes.close)
         columns = [name for name in (id_field, text_field, type_field) if name]
         require_columns(notes, columns)
-        documents, risks, groups = list[AnnotatedText](), list[float](), list[str]()
+        documents, risks, groups, failed = list[AnnotatedText](), list[float](), list[str](), 0
         for row, values in enumerate(notes.scan(columns), start=1):
             given = dict(zip(columns, values, strict=True))
+            text = given[text_field] or ""
             try:
-                text = as_text(given[text_field])
-            except TypeError:
-                reason = "the text is not a string"
-                raise InputError(Errors.D742.format(source=notes.name, row=row, reason=reason)) from None
-            doc = nlp(text)
+                if not isinstance(text, str):
+                    raise InputError("the text is not a string")
+                doc = nlp(text)
+            except Exception as error:  # such a note is not released either
+                failed += 1
+                say(Errors.D742.format(source=notes.name, row=row, reason=describe(error)))
+                continue
             entities = tuple(Entity(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents)
             documents.append(AnnotatedText(as_id(given.get(id_field)) or str(row), text, entities))
             risks.append(float(doc.spans[REVIEW].attrs.get("leak", 1.0)))
@@ -76,6 +79,9 @@ def plan(
         write_plan(output, chosen, documents, risks, sizes, [str(one) for one in dict.fromkeys(tool or [])], pipeline)
         batches = max((one.batch for one in chosen), default=0)
         typer.echo(f"{len(chosen)} of {len(documents)} notes in {len(sizes)} strata and {batches} batches: {output}")
+        if failed:
+            say(f"{failed} note(s) failed and are not in the plan")
+            raise typer.Exit(1)
 
 
 def write_plan(
@@ -87,7 +93,7 @@ def write_plan(
     tools: list[str],
     model: str,
 ) -> None:
-    """Write a plan to a new folder, which only its owner can read.
+    """Write a plan to a new folder, which only its owner can read. Either the whole plan is written or nothing.
 
     output (Path): the folder.
     chosen (list[Planned]): the planned notes.
@@ -96,8 +102,8 @@ def write_plan(
     sizes (list[int]): number of notes of each stratum.
     tools (list[str]): annotation tools, keys of `sampling.writing.EXPORTS`.
     model (str): name of the pipeline.
+    RAISES: InputError (D402) if the folder cannot be written.
     """
-    output.mkdir(parents=True, mode=0o700)
     rows: list[dict[str, Any]] = []
     selected = []
     for number, (note, stratum, batch) in enumerate(chosen, start=1):
@@ -106,12 +112,13 @@ def write_plan(
         found = [[entity.start, entity.end] for entity in document.entities]
         row = {"id": name, "note_id": document.name, "stratum": stratum, "batch": batch, "risk": round(risks[note], 6)}
         rows.append({**row, "found": found})
-    write_text(output / _PLAN, json.dumps({"sizes": sizes, "notes": rows}, ensure_ascii=False, indent=1) + "\n")
-    (output / _NOTES).mkdir()
-    for one in selected:
-        write_text(output / _NOTES / f"{one.name}.txt", one.text)
-    for tool in tools:
-        export(selected, output / tool, tool, model=model)
+    with whole_folder(output) as temporary:
+        write_text(temporary / _PLAN, json.dumps({"sizes": sizes, "notes": rows}, ensure_ascii=False, indent=1) + "\n")
+        (temporary / _NOTES).mkdir()
+        for one in selected:
+            write_text(temporary / _NOTES / f"{one.name}.txt", one.text)
+        for tool in tools:
+            export(selected, temporary / tool, tool, model=model)
 
 
 @review.command()

@@ -7,8 +7,6 @@ for INCEpTION, brat and Label Studio, notes are named by their number in the sam
 import csv
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +17,7 @@ from ..evaluation.cas import make_tagset, write_cas_json
 from ..evaluation.documents import AnnotatedText, write_text
 from ..evaluation.formats import make_config, write_tasks
 from ..evaluation.standoff import write_brat
+from ..io import whole_folder
 from ..labels import LABELS
 from .sample import Group, Sample
 
@@ -110,24 +109,16 @@ def write_sample(
     model (str): name of the pipeline that made the pre-annotations.
     overwrite (bool): whether an existing sample may be replaced.
     RAISES: InputError if the folder contains other files (D750) or a sample that may not be replaced (D409), or cannot
-        be written (D740).
+        be written (D402).
     """
     check_place(folder, overwrite)
     notes = documents or [AnnotatedText(note.name, note.text) for note in sample.notes]
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".sample-", dir=folder.parent))  # readable only by its owner
-        try:
-            _write_notes(sample, temporary / "sample.jsonl")
-            write_text(temporary / "frame.json", json.dumps(sample.frame(), ensure_ascii=False, indent=1) + "\n")
-            _write_groups(sample.groups, temporary / "groups.csv")
-            for tool in tools:
-                export(notes, temporary / tool, tool, model=model)
-            _swap(temporary, folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-    except OSError as error:
-        raise InputError(Errors.D740.format(source=folder, reason=os.strerror(error.errno or 0))) from None
+    with whole_folder(folder) as temporary:
+        _write_notes(sample, temporary / "sample.jsonl")
+        write_text(temporary / "frame.json", json.dumps(sample.frame(), ensure_ascii=False, indent=1) + "\n")
+        _write_groups(sample.groups, temporary / "groups.csv")
+        for tool in tools:
+            export(notes, temporary / tool, tool, model=model)
 
 
 def _write_notes(sample: Sample, path: Path) -> None:
@@ -160,12 +151,3 @@ def _write_groups(groups: Sequence[Group], path: Path) -> None:
             figures = [group.documents, round(group.mean_words, 2), round(group.weight, 2), group.planned]
             counts = [group.drawn, group.patients, "" if group.with_identifiers is None else group.with_identifiers]
             writer.writerow([group.note_type, group.period, *figures, *counts])
-
-
-def _swap(new: Path, place: Path) -> None:
-    """Move the finished folder to its place, then remove the sample that it replaces."""
-    old = new.with_name(new.name + ".old")
-    if place.exists():
-        place.rename(old)
-    new.rename(place)
-    shutil.rmtree(old, ignore_errors=True)

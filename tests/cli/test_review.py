@@ -71,8 +71,25 @@ def test_what_a_reviewer_added_is_a_leak(planned, tmp_path):
 
 
 def test_a_plan_is_not_overwritten(planned, tmp_path):
+    before = (planned / "plan.json").read_bytes()
     arguments = ["review", "plan", str(planned.parent / "notes.jsonl"), "--pipeline", "en", "-o", str(planned)]
-    assert RUNNER.invoke(app, arguments).exit_code != 0
+    result = RUNNER.invoke(app, arguments)
+    assert result.exit_code != 0
+    assert "--overwrite" not in result.output  # the command has no such option
+    assert (planned / "plan.json").read_bytes() == before
+
+
+def test_a_note_that_fails_is_left_out_and_named_by_its_row(tmp_path):
+    (tmp_path / "notes.jsonl").write_text(
+        json.dumps({"text": f"Dr. {CANARY}"}) + "\n" + json.dumps({"text": [CANARY]})
+    )
+    output = tmp_path / "plan"
+    arguments = ["review", "plan", str(tmp_path / "notes.jsonl"), "--pipeline", "en", "-o", str(output)]
+    result = RUNNER.invoke(app, [*arguments, "--id-field", ""])
+    assert result.exit_code == 1
+    assert "row 2: the text is not a string" in result.output
+    assert CANARY not in result.output
+    assert len(json.loads((output / "plan.json").read_text())["notes"]) == 1
 
 
 def test_a_folder_without_a_plan_is_refused(planned, tmp_path):

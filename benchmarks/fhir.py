@@ -74,10 +74,10 @@ def made(
         outcomes = list(fhir.release(Unit(item) for item in resources))
     seconds = time.perf_counter() - began
     within, noted, unnoticed = Counter[str](), Counter[str](), Counter[str]()
-    for person, outcome in zip(owners, outcomes, strict=True):
+    for person, resource, outcome in zip(owners, resources, outcomes, strict=True):
         if outcome.resource is None:
             continue
-        left = _left(person, _all_text(outcome.resource))
+        left = _left_of(person, resource, outcome.resource)
         within.update(left)
         unnoticed.update(left if outcome.status == "released" else [])
         noted.update(_left(person, _all_text(outcome.resource["note"])) if outcome.type == "Observation" else [])
@@ -230,6 +230,13 @@ def _left(person: Mapping[str, str], text: str) -> list[str]:
         part for part in ("given", "family", "relative", "clinician") if {person[part], person[part].upper()} & words
     }
     return sorted(names | {part for part in ("number", "phone") if person[part] in text})
+
+
+def _left_of(person: Mapping[str, str], before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return what of a person is left in any element of a resource. What was in no element before cannot be left: a
+    surrogate can be another name of the same patient by coincidence."""
+    planted = _left(person, _all_text(before))
+    return [part for part in _left(person, _all_text(after)) if part in planted]
 
 
 def _all_text(value: Any) -> str:

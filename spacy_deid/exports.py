@@ -5,7 +5,6 @@ style and surrogates are those of the notes, and the parts of a name stay togeth
 temporary dictionary of the persons of an export.
 """
 
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .deidentifier import Deidentifier
-from .dictionaries.store import StoreWriter
+from .dictionaries.store import LocalStore, StoreWriter
 from .errors import Errors, NotDeidentified
 from .loading import borrow_dictionaries
 from .offsets import Edit, apply_edits
@@ -87,14 +86,13 @@ def build_dictionary(
     deid (Deidentifier): the deidentifier.
     stack (ExitStack): the context. At its end the dictionary is closed and deleted, and that of before is used again.
     fill (Callable): is called with the writer and the folder of the dictionary, and adds the terms.
-    dictionaries (Optional[Path]): folder of the hospital's dictionaries, to a copy of which the terms are added.
+    dictionaries (Optional[Path]): folder of the hospital's dictionaries, which are used as well. They are not copied.
     folder (Optional[Path]): where the temporary folder is made; None for the system's default.
     """
     temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spacy-deid-", dir=folder)))
     store = temporary / "dictionary"
-    if dictionaries:
-        shutil.copytree(dictionaries, store)
-    with StoreWriter(store, update=bool(dictionaries)) as writer:
+    base = LocalStore.open(dictionaries) if dictionaries else None
+    with StoreWriter(store, base=base) as writer:
         fill(writer, store)
     deid.close()  # worker processes have the dictionaries of the time at which they started
     stack.enter_context(borrow_dictionaries(deid.nlp, store))

@@ -171,20 +171,18 @@ def borrow_dictionaries(nlp: Language, folder: str | Path) -> Iterator[None]:
     folder (Union[str, Path]): folder with the dictionaries.
     RAISES: ConfigError as `use_dictionaries`.
     """
-    rulers = [(ruler, ruler.expects_dictionaries) for ruler in find_components(nlp, "deid_ruler")]
-    before = next((ruler.store.folder for ruler, _ in rulers if ruler.store), None)
+    before = [(ruler, ruler.store, ruler.expects_dictionaries) for ruler in find_components(nlp, "deid_ruler")]
+    rosters = [(surrogate, surrogate.store) for surrogate in find_components(nlp, "deid_surrogate")]
     use_dictionaries(nlp, folder)
     try:
         yield
     finally:
         for ruler in find_components(nlp, "deid_ruler"):
             ruler.close_dictionaries()
-        for ruler, expects in rulers:
-            ruler.expects_dictionaries = expects
-        for surrogate in find_components(nlp, "deid_surrogate"):
-            surrogate.close_roster()
-        if before is not None:
-            use_dictionaries(nlp, before)
+        for ruler, store, expects in before:
+            ruler.store, ruler.expects_dictionaries = store, expects
+        for surrogate, store in rosters:
+            surrogate.store = store
 
 
 def patient_terms(nlp: Language, patient_id: Any) -> list[str]:

@@ -24,6 +24,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 from ..errors import ConfigError, Errors
 from ..patient_ids import normal_id
 from .institution import Institution, InstitutionWriter
+from .layers import LayeredInstitution, LayeredPatients
 from .normalise import normal_form
 from .patients import PatientIndex, PatientPart, PatientWriter, pack
 from .terms import PERSONS, LocalEntry, Tag, Tags, prepare_entries
@@ -161,6 +163,8 @@ def write_manifest(folder: Path, build: Path, meta: dict[str, Any]) -> None:
 
 
 _KEPT = 256  # patients whose terms are cached
+_NAMED = ("PATIENT", "RELATIVE")
+_LETTERS = 4  # of a single name that is searched for in texts about no patient
 
 
 class LocalStore:
@@ -175,6 +179,8 @@ class LocalStore:
     counts (dict): the numbers of "institution_terms", "patients" and "patient_terms".
     skipped (list[dict]): entries that were left out, as "rule", "reason" and "count".
     build (str): random name of this build, which identifies it in traces.
+    base (Optional[LocalStore]): the store that this one adds terms to, if it is not complete by itself.
+    added (PatientIndex): the terms of patients without those that are only in the base.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -187,8 +193,11 @@ class LocalStore:
         self.tags = [Tag(*tag) for tag in meta["tags"]]
         current = self.folder / self.build
         sets = [tuple(self.tags[number - 1] for number in numbers) for numbers in meta["sets"]]
-        self.institution = Institution(current, sets)
-        self.patients = PatientIndex(current, self.tags)
+        self.base = self._open_base(meta.get("base"))
+        self.added = PatientIndex(current, self.tags)
+        institution = Institution(current, sets)
+        self.institution = LayeredInstitution(institution, self.base) if self.base else institution
+        self.patients = LayeredPatients(self.added, self.base) if self.base else self.added
         self.patient = lru_cache(_KEPT)(self.patients.find)
 
     @classmethod
@@ -196,24 +205,46 @@ class LocalStore:
         """Open the store in a folder.
 
         folder (str or Path): the folder that a `StoreWriter` wrote.
-        RETURNS (LocalStore): the store.
+        RETURNS (LocalStore): the store; the same object for a build that is open already.
         RAISES: ConfigError if the folder has no store (D160), others than the owner can read it (D161), or it is
             damaged or has another version (D162).
         """
         for _ in range(3):  # a new build may replace the one in the manifest meanwhile
             with suppress(FileNotFoundError):
-                return cls(folder)
+                store = cls(folder)
+                return _opened.setdefault((store.folder, store.build), store)
         raise ConfigError(Errors.D162.format(path=folder, reason="files are missing"))
+
+    def _open_base(self, named: dict[str, str] | None) -> "LocalStore | None":
+        """Open the store that the manifest names as the base. RAISES: ConfigError (D162) if it was replaced."""
+        base = LocalStore.open(named["folder"]) if named else None
+        if base and named and base.build != named["build"]:
+            raise ConfigError(Errors.D162.format(path=base.folder, reason="they were replaced meanwhile"))
+        return base
 
     @property
     def has_patients(self) -> bool:
         """Whether the store has terms of at least one patient."""
-        return self.counts["patients"] > 0
+        return self.counts["patients"] > 0 or bool(self.base and self.base.has_patients)
 
     @property
     def fuzzy(self) -> bool:
         """Whether damaged names and numbers of a patient count as matches, as set when the store was built."""
-        return bool(self.manifest.get("fuzzy", True))
+        return bool(self.manifest.get("fuzzy", self.base.fuzzy if self.base else True))
+
+    @cached_property
+    def identities(self) -> "KnownIdentities":
+        """KnownIdentities: The names and numbers of all persons, which are hashed at the first question."""
+        return KnownIdentities(self)
+
+    @cached_property
+    def single_names(self) -> frozenset[str]:
+        """frozenset[str]: All single words that are names of patients or relatives and no common words, without those
+        of the base."""
+        people = ((term, tag.condition) for term, tag in self.added.terms() if tag.label in _NAMED)
+        return frozenset(
+            term for term, condition in people if not condition and term.isalpha() and len(term) >= _LETTERS
+        )
 
     @property
     def labels(self) -> set[str]:
@@ -233,6 +264,10 @@ class LocalStore:
         return LocalStore.open, (str(self.folder),)
 
 
+# open stores by folder and build, so that they and the hashes of their names are in memory only once
+_opened: WeakValueDictionary[tuple[Path, str], LocalStore] = WeakValueDictionary()
+
+
 class StoreWriter:
     """Writes the dictionaries of a store from streams, in bounded memory.
 
@@ -247,11 +282,13 @@ class StoreWriter:
     folder (str or Path): a new or empty folder, or an existing store, whose dictionaries are replaced.
     update (bool): whether to start from the existing dictionaries. New entries of a patient are added to the old ones,
         unless `remove_patient` is called first.
+    base (Optional[LocalStore]): dictionaries that the new ones add terms to. They are not copied: the new ones are
+        complete only as long as these are not replaced.
     skipped (Counter): number of entries that were left out, by rule and reason.
     RAISES: ConfigError (D160) if the folder contains other files or another process is writing to it.
     """
 
-    def __init__(self, folder: str | Path, *, update: bool = False) -> None:
+    def __init__(self, folder: str | Path, *, update: bool = False, base: LocalStore | None = None) -> None:
         self.folder = Path(folder).absolute()
         self.skipped: Counter[tuple[str, str]] = Counter()
         claim_folder(self.folder)
@@ -260,7 +297,9 @@ class StoreWriter:
         remove_old_builds(self.folder)
         self._build = self.folder / f"{BUILD}{secrets.token_hex(8)}"
         self._build.mkdir(mode=0o700)
-        self._tags = Tags(list(self._old.tags) if self._old else [])
+        self._base = base
+        known = self._old or base
+        self._tags = Tags(list(known.tags) if known else [])
         self._institution = InstitutionWriter(self._build, self._tags)
         self._patients = PatientWriter(self._build / "patients")
         self._replaced: set[str] = set()
@@ -302,8 +341,9 @@ class StoreWriter:
         if not patient_id:
             raise ConfigError(Errors.D160.format(path=self.folder, reason="a patient has no id"))
         ready = list(prepare_entries(entries, self._tags, self.skipped))
-        if self._old and patient_id not in self._replaced:
-            ready = self._old.patients.tagged_terms(patient_id) + ready
+        known = self._old or self._base
+        if known and patient_id not in self._replaced:
+            ready = known.patients.tagged_terms(patient_id) + ready
             self._replaced.add(patient_id)
         self._patients.add(patient_id, [pack(ready)])
 
@@ -340,9 +380,10 @@ class StoreWriter:
         manifest (dict): description of the sources: tables, columns, counts. Plain values, none of them from the EHR.
         """
         if self._old:
+            assert isinstance(self._old.institution, Institution)  # a store with a base is temporary
             for keys, marks in self._old.institution.rows():
                 self._institution.add_rows(keys, marks)
-            self._old.patients.copy(self._patients, self._replaced)
+            self._old.added.copy(self._patients, self._replaced)
         sets = self._institution.finish()
         patients = self._patients.finish()
         numbers = {tag: number for number, tag in enumerate(self._tags.known, 1)}
@@ -357,6 +398,7 @@ class StoreWriter:
             {
                 "version": VERSION,
                 "build": self._build.name,
+                **({"base": {"folder": str(base.folder), "build": base.build}} if (base := self._base) else {}),
                 "counts": counts,
                 "tags": self._tags.known,
                 "sets": [[numbers[tag] for tag in tags] for tags in sets],
@@ -388,6 +430,7 @@ class KnownIdentities:
 
     def __init__(self, store: LocalStore) -> None:
         self._store = store
+        self._base = store.base.identities if store.base else None
         self._key = secrets.token_bytes(16)
 
     def __repr__(self) -> str:
@@ -410,6 +453,8 @@ class KnownIdentities:
         place = np.searchsorted(self._patients, wanted)
         if place < len(self._patients) and self._patients[place] == wanted:
             return True
+        if self._base is not None and value in self._base:
+            return True
         return any(
             match.start == 0 and match.end == len(folded) and match.label in PERSONS | _NUMBERS
             for match in self._store.institution.find(folded)
@@ -422,7 +467,7 @@ class KnownIdentities:
 
     def _hashes(self) -> Iterator[np.uint64]:
         """Yield the hashes of the names and numbers of all patients."""
-        for term, tag in self._store.patients.terms():
+        for term, tag in self._store.added.terms():
             if tag.label in PERSONS | _NUMBERS:
                 hashed = self._hash(term, name=tag.label in PERSONS)
                 if hashed is not None:

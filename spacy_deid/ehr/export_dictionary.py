@@ -7,14 +7,13 @@ become terms of the institution, which are searched for in all text.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..background.counts import Ambiguity
 from ..dictionaries.normalise import normal_form, normalise
 from ..dictionaries.search import search_note, select_patient_terms
-from ..dictionaries.store import KnownIdentities, LocalStore, StoreWriter
+from ..dictionaries.store import LocalStore, StoreWriter
 from ..dictionaries.terms import LocalEntry
 from ..errors import ConfigError, Errors
 from ..patient_ids import normal_id
@@ -123,8 +122,6 @@ class ExportDictionary:
         """
         writer.commit({"sources": {self._standard: "export"}})
         self._store = LocalStore.open(folder)
-        self._known = KnownIdentities(self._store)
-        self.__dict__.pop("_single_names", None)
 
     def _entries(self, people: Sequence[Sequence[Cell]]) -> Iterator[LocalEntry]:
         """Yield the terms of a patient: the variants of each value, and those that combine the parts of a name."""
@@ -191,15 +188,7 @@ class ExportDictionary:
         words = [word for part in text.split() if (word := part.strip(".,;:!?()[]<>\"'"))]
         spans = ((i, i + size) for size in range(1, _LONGEST + 1) for i in range(len(words) - size + 1))
         singles = {normal_form(part) for part in _WORD.findall(text)}
-        return not singles.isdisjoint(self._single_names) or any(
-            " ".join(words[start:end]) in self._known for start, end in spans
-        )
-
-    @cached_property
-    def _single_names(self) -> frozenset[str]:
-        """All single words that are names of patients or relatives and no common words."""
-        terms = self.store.patients.terms()
-        people = ((term, tag.condition) for term, tag in terms if tag.label in ("PATIENT", "RELATIVE"))
-        return frozenset(
-            term for term, condition in people if not condition and term.isalpha() and len(term) >= _SHORTEST
+        layers = [layer for layer in (self.store, self.store.base) if layer]
+        return any(not singles.isdisjoint(layer.single_names) for layer in layers) or any(
+            " ".join(words[start:end]) in self.store.identities for start, end in spans
         )

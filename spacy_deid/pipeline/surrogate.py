@@ -164,14 +164,22 @@ class Surrogate:
         folder (Union[str, Path]): folder written by ``spacy-deid dictionary build``.
         RAISES: ConfigError for the same reasons as `LocalStore.open`.
         """
-        from ..dictionaries.store import KnownIdentities, LocalStore
+        from ..dictionaries.store import LocalStore
 
-        self._store = LocalStore.open(folder)
-        self._roster = KnownIdentities(self._store)
+        self.store = LocalStore.open(folder)
 
     def close_roster(self) -> None:
         """Close the dictionaries of `open_roster`. Their names can be surrogates again."""
-        self._store, self._roster = None, ()
+        self.store = None
+
+    @property
+    def store(self) -> "LocalStore | None":
+        """Optional[LocalStore]: The open dictionaries of `open_roster`."""
+        return self._store
+
+    @store.setter
+    def store(self, store: "LocalStore | None") -> None:
+        self._store, self._roster = store, store.identities if store else ()
 
     @property
     def lacks_key(self) -> bool:

@@ -329,3 +329,46 @@ def test_repr_and_pickle_contain_no_names(roster):
     assert b"arzaquemada" not in data
     assert "arzaquemada" not in repr(roster)
     assert "Aurelia Zarzaquemada" in pickle.loads(data)
+
+
+def test_terms_are_added_to_a_base_without_a_copy(store, folder, tmp_path):
+    clinic = LocalEntry("Clínica Nueva", "HOSPITAL", "clinics.name")
+    added = {"P2": [patient("Villavieja")], "P9": [patient("Ana Orzaguirre")]}
+    made = write(tmp_path / "more", [clinic], added, base=store)
+    assert made.base is store
+    assert terms(made, "P2") == ["quebrantado", "villavieja"]
+    assert terms(made, "P1") == [CANARY]
+    assert terms(made, "P9") == ["ana orzaguirre"]
+    assert sorted(set(made.patient_ids())) == ["P1", "P2", "P9"]
+    found = made.institution.find("Clinica Nueva, Clínica Zarzaquemada")
+    assert [match.label for match in found] == ["HOSPITAL", "HOSPITAL"]
+    assert "Ana Orzaguirre" in made.identities
+    assert made.base.identities is store.identities
+    files = [path for path in (tmp_path / "more").rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if CANARY.encode() in path.read_bytes()]
+    assert terms(store, "P2") == ["quebrantado"]
+    copy = pickle.loads(pickle.dumps(made))
+    assert terms(copy, "P1") == [CANARY]
+
+
+def test_a_store_whose_base_was_replaced_is_refused(store, folder, tmp_path):
+    write(tmp_path / "more", [], {"P9": [patient("Orzaguirre")]}, base=store)
+    write(folder, [CLINIC], {"P3": [patient("Otra")]})
+    with pytest.raises(ConfigError, match="replaced meanwhile"):
+        LocalStore.open(tmp_path / "more")
+
+
+def test_names_of_the_base_are_known(folder, tmp_path):
+    base = write(folder, [], {"P1": [patient("Ana Zubeldia")]})
+    made = write(tmp_path / "more", [], {"P2": [patient("Eva Zorrilla")]}, base=base)
+    assert "Ana Zubeldia" in made.identities
+    assert "Eva Zorrilla" in made.identities
+    assert "Eva Zubeldia" not in made.identities
+    assert base.single_names == frozenset() == made.single_names
+
+
+def test_a_build_that_is_open_is_not_opened_again(store, folder):
+    assert LocalStore.open(folder) is LocalStore.open(folder)
+    write(folder, [CLINIC], {"P3": [patient("Otra")]})
+    assert LocalStore.open(folder).patient("P1") is None

@@ -235,3 +235,19 @@ def test_worker_processes_give_the_same(run, tmp_path):
     before = (tmp_path / "out" / "all.ndjson").read_bytes()
     assert run(source, "--overwrite", "--n-process", 2).exit_code == 0
     assert (tmp_path / "out" / "all.ndjson").read_bytes() == before
+
+
+def test_a_message_is_released_with_its_header(nlp):
+    about = {"eventUri": f"http://example.org/{FAMILY}", "focus": [{"reference": "Patient/p1"}]}
+    header = {
+        "resourceType": "MessageHeader",
+        **about,
+        "source": {"name": f"ward of {GIVEN} {FAMILY}", "endpoint": f"http://example.org/{FAMILY}"},
+        "response": {"identifier": FAMILY, "code": "ok"},
+    }
+    made, outcomes = release_bundle(nlp, bundle(header, PATIENT, kind="message"))
+    assert [outcome.status for outcome in outcomes] == ["released", "released"], outcomes
+    header, patient = (entry["resource"] for entry in made["entry"])
+    assert header["focus"][0]["reference"] == f"Patient/{patient['id']}"
+    assert header["response"]["code"] == "ok"
+    assert not [canary for canary in CANARIES if canary in json.dumps(made)]

@@ -1,15 +1,23 @@
 """Measure what is left of planted identifiers in released messages of HL7 v2.
 
-    python -m benchmarks.hl7
+    python -m benchmarks.hl7 made
+    python -m benchmarks.hl7 listen
 
 Each message is about a made patient: a result (ORU), a document (MDM) or an admission (ADT). PID, NK1 and PV1 name the
 patient, a relative and a clinician, and its texts name them too, partly in sentences without a cue, in FT with escape
 sequences, over several OBX and NTE segments, and in a document in base64. It counts the messages in which something is
 left, with the dictionary of the messages and without, and checks that a parser reads each released message and that
-codes, units and numbers stay.
+codes, units and numbers stay. ``listen`` sends the messages to ``spacy-deid hl7 --listen`` over one connection, while
+other clients are silent or send wrong frames, and searches the files that it wrote.
 """
 
 import base64
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -23,6 +31,8 @@ from benchmarks.fhir import SENTENCES, Metrics, _left, _person, write_figures
 from spacy_deid import Deidentifier
 from spacy_deid.dictionaries.terms import name_words
 from spacy_deid.evaluation.rows import command_line
+from spacy_deid.hl7.framing import FrameReader
+from spacy_deid.hl7.listener import read_address
 from spacy_deid.hl7.messages import Message, parse_message, read_text
 from spacy_deid.hl7.run import Hl7Deidentifier
 from spacy_deid.surrogates.keys import ProjectKey
@@ -81,8 +91,74 @@ def made(
         ("messages per second", messages / seconds, None, "higher"),
     ]
     write_figures(
-        metrics, figures, f"{messages} made messages of HL7 v2, {lang}", command_line("benchmarks.hl7", context)
+        metrics, figures, f"{messages} made messages of HL7 v2, {lang}", command_line("benchmarks.hl7 made", context)
     )
+
+
+@app.command()
+def listen(
+    context: typer.Context,
+    messages: Annotated[int, typer.Option(help="Number of messages.")] = 500,
+    lang: Annotated[str, typer.Option(help="Pipeline and language of the names.")] = "en",
+    metrics: Metrics = Path("metrics/standards.json"),
+) -> None:
+    """Send made messages to a listener, among wrong frames and silent connections, and search its files."""
+    draw = Random(17)
+    words = sorted(word.title() for word in name_words(lang) if word.isalpha() and len(word) > 4)
+    people = [_person(draw, words, i) for i in range(messages)]
+    codes, clients = Counter[str](), 0
+    with tempfile.TemporaryDirectory() as name:
+        folder, key = Path(name, "out"), Path(name, "keys", "project.key")
+        ProjectKey(bytes(range(32))).to_file(key)
+        command = [sys.executable, "-m", "spacy_deid", "hl7", "--listen", "127.0.0.1:0", "--pipeline", lang]
+        command += ["--style", "surrogate", "--key", str(key), "--output", str(folder)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        found = next(match for line in process.stderr if (match := re.match("listening at (.*)", line)))
+        place = read_address(found[1])
+        others: list[socket.socket] = []
+        files: dict[Path, None] = {}
+        text: list[str] = []
+        with socket.create_connection(place, timeout=600) as connection:
+            _ask(connection, _message(people[0], 0))  # the worker starts with the first message
+            began = time.perf_counter()
+            for i, person in enumerate(people):
+                if i % 10 == 0:
+                    others.append(socket.create_connection(place, timeout=600))
+                    others[-1].sendall((b"", b"\x0bMSH|^~", b"no frame" * 20_000, b"\x0bA\x0b\x0b\x1c")[i // 10 % 4])
+                answer = _ask(connection, _message(person, i))
+                codes[answer] += 1
+                new = [path for path in folder.rglob("*.hl7") if path not in files]
+                files |= dict.fromkeys(new)
+                text.append(" ".join(_all_text(parse_message(path.read_bytes(), "")) for path in new))
+            seconds = time.perf_counter() - began
+        for other in others:
+            other.close()
+        clients = len(others)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+    left = sum(len(_left(person, made)) for person, made in zip(people, text, strict=True))
+    typer.echo(f"{dict(codes)}; {len(files)} files; {clients} other clients; exit code {process.returncode}")
+    figures: list[tuple[str, float, float | None, str]] = [
+        ("planted identifiers left", left, 0, "lower"),
+        ("messages not answered with AA", messages - codes["AA"], 0, "lower"),
+        ("messages without a file", messages - len(files), 0, "lower"),
+        ("messages per second", messages / seconds, None, "higher"),
+    ]
+    data = f"{messages} made messages of HL7 v2 over MLLP among {clients} silent or wrong clients, {lang}"
+    write_figures(metrics, figures, data, command_line("benchmarks.hl7 listen", context))
+
+
+def _ask(connection: socket.socket, data: bytes) -> str:
+    """Send a message. RETURNS (str): MSA-1 of the answer if it has the control id of the message; otherwise ""."""
+    connection.sendall(b"\x0b" + data + b"\x1c\r")
+    reader, frames = FrameReader(10_000), []
+    while not frames:
+        if not (received := connection.recv(4096)):
+            return ""
+        frames = reader.feed(received)
+    _, code, number = frames[0].data.decode().split("\r")[1].split("|")[:3]
+    return code if number == data.decode().split("|")[9] else ""
 
 
 def _message(person: Mapping[str, str], number: int) -> bytes:

@@ -987,6 +987,8 @@ class Errors:
     D992 = "{path}: no message of HL7 v2 that can be read: {reason}"
     D993 = "{path}: {reason}. Escape sequences of text are \\.br\\, \\F\\, \\S\\, \\T\\, \\R\\, \\E\\ and \\Xdd\\"
     D994 = "{path}: it cannot be de-identified: {reason}"
+    D995 = "address {address}: {reason}"
+    D996 = "give files to read, or an address with --listen, but not both"
 
     # lemmatizers
     D820 = "{package} has no lemmas for language '{lang}'. Install the extra '{extra}', or choose another lemmatizer"

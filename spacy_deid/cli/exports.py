@@ -106,6 +106,14 @@ class ExportTally:
             "removed_elements" if self.unit == "resource" else "removed_fields": dict(sorted(self.removed.items())),
         }
 
+    def note(self, outcome: Outcome) -> None:
+        """Count a received unit, and print what a person should know about it."""
+        self.add(outcome)
+        for warning in outcome.warnings:
+            say(f"warning: {outcome.path} {warning}")
+        if outcome.status == "failed":
+            say(f"failed: {outcome.reason if outcome.path in outcome.reason else f'{outcome.path}: {outcome.reason}'}")
+
     def release_file(self, run: Releaser, source: Path, target: Path) -> None:
         """De-identify a file, and print why parts of it failed. A file that cannot be read counts as a failed part."""
         failed = 0
@@ -156,6 +164,16 @@ class ExportTally:
             raise typer.Exit(1)
 
 
+def open_deidentifier(detection: DetectionOptions, release: PolicyOptions, documents: DocumentOptions) -> Deidentifier:
+    """Make the deidentifier of a run from the options of a command. RAISES: ConfigError (D988) if a key is missing."""
+    if release.style == "surrogate" and release.key is None:
+        raise ConfigError(Errors.D988)
+    settings = {**detection.settings(), "policy": release.policy, "style": release.style}
+    deid = Deidentifier(detection.pipeline, **settings, key=release.key, salts=release.salts)
+    deid.documents = documents.settings(deid.nlp.lang or "", "utf-8")
+    return deid
+
+
 def release_export(
     paths: list[Path],
     suffixes: Sequence[str],
@@ -185,8 +203,6 @@ def release_export(
         stoppable(lambda: f"stopped: {tally.files} file(s) written to {options.output}"),
         ExitStack() as stack,
     ):
-        if release.style == "surrogate" and release.key is None:
-            raise ConfigError(Errors.D988)
         check_secrets([release.key, release.salts], paths, options.output)
         stack.enter_context(only_run(options.output))
         jobs, _ = plan_notes(
@@ -198,9 +214,7 @@ def release_export(
             inputs=[path for path in (release.key, release.salts, options.profile, config) if path],
             overwrite=options.overwrite,
         )
-        settings = {**detection.settings(), "policy": release.policy, "style": release.style}
-        deid = Deidentifier(detection.pipeline, **settings, key=release.key, salts=release.salts)
-        deid.documents = documents.settings(deid.nlp.lang or "", "utf-8")
+        deid = open_deidentifier(detection, release, documents)
         provenance = deid.provenance
         run = stack.enter_context(
             open_run(

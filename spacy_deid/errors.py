@@ -990,6 +990,17 @@ class Errors:
     D995 = "address {address}: {reason}"
     D996 = "give files to read, or an address with --listen, but not both"
 
+    # data_models
+    D870 = "data model {path}: {reason}"
+    D871 = (
+        "table '{table}' cannot be read: it does not exist, or the user of the database has no right to read it. A data "
+        "model that extends '{model}' can leave it out"
+    )
+    D872 = "column '{column}': {reason}"
+    D873 = "--data-model needs the option --key, the file of the project key: ids depend on it"
+    D874 = "--data-model reads a database: set --input to a .duckdb, .db or .sqlite file, a URL, or env:NAME"
+    D875 = "{path}: the released tables cannot be loaded: {reason}"
+
     # lemmatizers
     D820 = "{package} has no lemmas for language '{lang}'. Install the extra '{extra}', or choose another lemmatizer"
     D821 = "{package} is not installed: pip install 'spacy-deid[{extra}]'"

@@ -24,6 +24,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..data_models.model import DataModel
     from ..warehouse.inputs import InputSettings
     from ..warehouse.settings import Settings, TableColumns
 
@@ -61,6 +62,14 @@ class TableOptions:
     date_field: Annotated[str | None, typer.Option(help="Column of the note's date, for surrogates.")] = None
     name_field: Annotated[str | None, typer.Option(help="Column of the patient's name, for surrogates.")] = None
     sex_field: Annotated[str | None, typer.Option(help="Column of the patient's sex, for surrogates.")] = None
+    data_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Data model of the database: omop, i2b2, or a TOML file. It names the tables of the notes and the "
+            "persons, and what is done with each column."
+        ),
+    ] = None
+    database_schema: Annotated[str, typer.Option(help="Schema with the tables of the data model.")] = ""
     type_field: Annotated[str | None, typer.Option(help="Column of the note's type, for the report.")] = None
     partition_rows: Annotated[int, typer.Option(min=1, help="Largest number of notes in a partition.")] = 10_000
 
@@ -72,6 +81,8 @@ class TableOptions:
         """
         from ..warehouse.settings import TableColumns
 
+        if model := self.model():
+            return TableColumns.of_model(model)
         fields = RowFields(self.patient_field, self.date_field, self.name_field, self.sex_field)
         texts, keep, labels = list(self.text_field or []), list(self.keep_field or []), {}
         if self.columns:
@@ -85,13 +96,28 @@ class TableOptions:
         texts = texts or ([] if self.columns else ["text"])
         return TableColumns(self.id_field, tuple(texts), labels, tuple(keep), self.type_field, fields)
 
+    def model(self) -> "DataModel | None":
+        """Return the data model; None without one. RAISES: ConfigError as `read_model`."""
+        from ..data_models.model import read_model
+
+        return read_model(self.data_model, self.database_schema) if self.data_model else None
+
     def settings(self) -> "InputSettings":
         """Return the settings for reading the input.
 
-        RAISES: ConfigError for both a table and a query (D412), or for a database with neither of them (D411).
+        RAISES: ConfigError for options that exclude each other (D412), or for a database without a table and a query
+            (D411), or a data model without a database (D874).
         """
         from ..warehouse.inputs import InputSettings
 
+        if model := self.model():
+            for name in ("table", "query", "columns", "text_field", "keep_field", "patient_field", "date_field"):
+                if getattr(self, name):
+                    raise ConfigError(Errors.D412.format(first="data-model", second=name.replace("_", "-")))
+            found = InputSettings(self.input, "", model.query, self.encoding, self.partition_rows)
+            if not found.is_database:
+                raise ConfigError(Errors.D874)
+            return found
         found = InputSettings(self.input, self.table, self.query, self.encoding, self.partition_rows)
         if self.table and self.query:
             raise ConfigError(Errors.D412.format(first="table", second="query"))
@@ -195,9 +221,15 @@ def make_settings(
     output: RunOptions,
     engine: EngineOptions,
 ) -> "Settings":
-    """Make the settings of a run. RAISES: ConfigError as `TableOptions.table_columns`."""
+    """Make the settings of a run.
+
+    RAISES: ConfigError as `TableOptions.table_columns`, or for a data model without a key (D873).
+    """
     from ..warehouse.settings import Settings
 
+    model = table.model()
+    if model and policy.key is None:
+        raise ConfigError(Errors.D873)
     given: dict[str, Any] = detection.settings()
     paths: dict[str, Any] = {"dictionaries": given.pop("dictionaries"), "key": policy.key, "salts": policy.salts}
     given |= {name: str(path) if path else None for name, path in paths.items()}
@@ -210,6 +242,7 @@ def make_settings(
         audit=output.dry_run,
         batch_size=engine.batch_size,
         gpu=engine.gpu,
+        data_model=model.to_json() if model else None,
     )
 
 

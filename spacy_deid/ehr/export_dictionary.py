@@ -121,6 +121,14 @@ class ExportDictionary:
         folder (Path): its folder.
         """
         writer.commit({"sources": {self._standard: "export"}})
+        self.open(folder)
+
+    def open(self, folder: Path) -> None:
+        """Open a dictionary that was finished before, in this process or in another one.
+
+        folder (Path): its folder.
+        RAISES: ConfigError as `LocalStore.open`.
+        """
         self._store = LocalStore.open(folder)
 
     def _entries(self, people: Sequence[Sequence[Cell]]) -> Iterator[LocalEntry]:

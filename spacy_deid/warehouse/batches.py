@@ -19,8 +19,9 @@ Columns of a row with several texts share one status: the worst of them.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,11 @@ ORDER = ("released", "review", "withheld", "failed")
 """Statuses of a row, the worst last."""
 
 _COLUMN = "deid/columns"  # span group of a cell that is an identifier by its column
+_DAY = len("2000-01-31")
 _DIGITS = 3  # of scores; further digits depend on which texts go through the network together
+
+
+Identify = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
 
 
 @dataclass(slots=True)
@@ -47,7 +52,8 @@ class Row:
     note_id (str): id of the note, "" if it has none.
     status (str): one of `ORDER`.
     reason (str): why the row was not released, or why a person should review it.
-    texts (dict[str, Optional[str]]): column → released text, for text and label columns. Empty if it was not released.
+    texts (dict[str, Optional[str]]): column → released text, for text, label and date columns. Empty if it was not
+        released.
     results (dict[str, Result]): column → result of its cell, for cells that are not null.
     """
 
@@ -96,6 +102,7 @@ def deidentify_rows(
     batch_size: int = 64,
     seconds: float = 0,
     broken: Mapping[int, str] | None = None,
+    identify: Identify | None = None,
 ) -> list[Row]:
     """De-identify the rows of a record batch, without creating the output batch; see `deidentify_batch`.
 
@@ -103,6 +110,8 @@ def deidentify_rows(
     seconds (float): time limit of a text, 0 for none. With a limit, texts are processed in a worker process, so that
         a text that kills the process fails alone.
     broken (Optional[Mapping[int, str]]): index of a row in the batch → why it could not be read; such rows fail.
+    identify (Optional[Callable]): takes the values of a row and the EHR context in its columns, and returns the EHR
+        context to use. It raises an InputError for a row that must not be processed.
     RETURNS (list[Row]): the result of each row.
     """
     check_columns(batch.schema.names, columns.read)
@@ -114,14 +123,18 @@ def deidentify_rows(
         row.note_id = "" if isinstance(record[columns.note_id], _Unreadable) else normal_id(record[columns.note_id])
         try:
             ehr = _check_row(record, columns, (broken or {}).get(number, ""))
+            ehr = identify(record, ehr) if identify else ehr
         except InputError as error:
             row.fail(str(error))
             continue
-        row.texts = dict.fromkeys((*columns.texts, *columns.labels))
+        row.texts = dict.fromkeys(columns.written)
         cells += [((record[name], ehr), (number, name)) for name in columns.texts if record[name] is not None]
         for name, label in columns.labels.items():
             if (value := record[name]) is not None and value == value:
                 _add(rows[number], name, _replace_cell(str(value), label, deid, ehr))
+        for name in columns.dates:
+            if day := _read_day(record[name]):
+                _add(rows[number], name, _replace_cell(day, "DATE", deid, ehr))
     # an iterator: the groups of a list with a length depend on the number of processes
     for result, (number, name) in deid.pipe(iter(cells), as_tuples=True, batch_size=batch_size, seconds=seconds):
         _add(rows[number], name, result)
@@ -185,6 +198,16 @@ def _replace_cell(text: str, label: str, deid: Deidentifier, ehr: Mapping[str, A
     return deid.release(text, {_COLUMN: [Evidence(0, len(text), label, "columns", validated=True)]}, ehr)
 
 
+def _read_day(value: Any) -> str:
+    """Return the date in a value, without its time; "" if it has none."""
+    if value is None:
+        return ""
+    try:
+        return date.fromisoformat(str(value)[:_DAY]).isoformat()
+    except ValueError:
+        return ""
+
+
 def _add(row: Row, column: str, result: Result) -> None:
     """Add the result of a cell to its row. If the cell was not released, neither is the row."""
     if not result.ok:
@@ -208,7 +231,7 @@ def output_schema(schema: Any, columns: TableColumns) -> Any:
     edit = pa.struct({"column": pa.string(), "start": pa.int64(), "end": pa.int64(), "label": pa.string()})
     edit = pa.struct([*edit, pa.field("replacement", pa.string())])
     fields = [(columns.note_id, pa.string())]
-    fields += [(name, pa.string()) for name in (*columns.texts, *columns.labels)]
+    fields += [(name, pa.string()) for name in columns.written]
     fields += [(name, schema.field(name).type) for name in columns.keep]
     fields += [("edits", pa.list_(edit)), ("trace", pa.string()), ("status", pa.string()), ("reason", pa.string())]
     return pa.schema([*fields, ("fingerprint", pa.string())])
@@ -227,9 +250,9 @@ def make_batch(rows: Sequence[Row], batch: Any, columns: TableColumns, fingerpri
 
     schema = output_schema(batch.schema, columns)
     places = pa.array([number if row.ok else None for number, row in enumerate(rows)], pa.int64())
-    several = len(columns.texts) + len(columns.labels) > 1
+    several = len(columns.written) > 1
     table: dict[str, Any] = {columns.note_id: [row.note_id or None for row in rows]}
-    for name in (*columns.texts, *columns.labels):
+    for name in columns.written:
         table[name] = [row.texts.get(name) for row in rows]
     for name in columns.keep:
         table[name] = batch.column(name).take(places)

@@ -1,10 +1,12 @@
 """Read and write the files in the output folder of a run, and decide which partitions have to be processed.
 
     OUTPUT/notes/NAME.parquet           the released notes of a partition
+    OUTPUT/note_nlp/NAME.parquet        with a data model: the spans in the released notes
     OUTPUT/run/manifest.json            settings, fingerprint and partitions of the run
     OUTPUT/run/run_id                   random id, which changes each time the run is started
     OUTPUT/run/partitions/NAME.json     record of a partition that is done: checksums and counts
     OUTPUT/run/quarantine/NAME.parquet  ids of the rows that were not released, with the reasons
+    OUTPUT/run/people                   with a data model, while it runs: the persons of the database
     OUTPUT/run/report.html, report.json the summary
 
 Only `notes` is meant to be released: `run` contains ids of notes and names of files, but no text of a note. Every
@@ -103,6 +105,15 @@ class RunFolder:
         """Return the path of the released notes of a partition."""
         return self.path / "notes" / f"{name}.parquet"
 
+    def spans(self, name: str) -> Path:
+        """Return the path of the spans in the released notes of a partition, which a run with a data model writes."""
+        return self.path / "note_nlp" / f"{name}.parquet"
+
+    @property
+    def people(self) -> Path:
+        """Path of the folder with the persons of the database, while a run with a data model goes on."""
+        return self.path / "run" / "people"
+
     def quarantine(self, name: str) -> Path:
         """Return the path of the file with the rows of a partition that were not released."""
         return self.path / "run" / "quarantine" / f"{name}.parquet"
@@ -149,7 +160,7 @@ class RunFolder:
 
     def is_whole(self, name: str, record: Mapping[str, Any]) -> bool:
         """Test whether the files of a partition have the checksums in its record: the partition is complete."""
-        files = {"notes": self.notes(name), "quarantine": self.quarantine(name)}
+        files = {"notes": self.notes(name), "spans": self.spans(name), "quarantine": self.quarantine(name)}
         return all(
             (not path.exists()) if expected is None else _checksum(path) == expected
             for kind, path in files.items()
@@ -158,7 +169,12 @@ class RunFolder:
 
     def records(self) -> Iterator[str]:
         """Yield the names of all partitions that have a file in the folder."""
-        folders = (("notes", ".parquet"), ("run/quarantine", ".parquet"), ("run/partitions", ".json"))
+        folders = (
+            ("notes", ".parquet"),
+            ("note_nlp", ".parquet"),
+            ("run/quarantine", ".parquet"),
+            ("run/partitions", ".json"),
+        )
         names = {
             path.stem for folder, suffix in folders for path in (self.path / folder).glob(f"*{suffix}") if path.stem
         }
@@ -166,7 +182,7 @@ class RunFolder:
 
     def remove(self, name: str) -> None:
         """Remove the files of a partition, its record first."""
-        for path in (self.record(name), self.notes(name), self.quarantine(name)):
+        for path in (self.record(name), self.notes(name), self.spans(name), self.quarantine(name)):
             with suppress(FileNotFoundError):
                 path.unlink()
 

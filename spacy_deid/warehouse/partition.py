@@ -15,15 +15,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..data_models.people import People
+from ..data_models.tables import ReleasedTables
 from ..deidentifier import Deidentifier
 from ..errors import ConfigError, DeidError, Errors, InputError, describe
 from ..io import hold, whole_file, write_whole
 from ..processes import Failure
+from ..surrogates.keys import ProjectKey
 from .batches import Row, deidentify_rows, make_batch, output_schema
 from .inputs import Partition, read_kept_schema, read_partition, update_checksum
 from .manifest import Manifest, RunFolder, dump_json, file_checksum
 from .readers import Chunk
-from .settings import changed_parts, fingerprint_files, fingerprint_parts
+from .settings import Settings, changed_parts, fingerprint_files, fingerprint_parts
 
 HARDEST = 50
 """Number of notes that a record lists as the hardest, for review."""
@@ -116,7 +119,7 @@ class PartitionWorker:
 
     def __init__(self, folder: Path) -> None:
         self.folder = RunFolder(folder)
-        self._opened: tuple[Manifest, Deidentifier] | None = None
+        self._opened: tuple[Manifest, Deidentifier, ReleasedTables | None] | None = None
         self._gpu: ExitStack | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -139,18 +142,18 @@ class PartitionWorker:
         seconds (float): time limit of a text, 0 for none; see `batches.deidentify_rows`.
         """
         try:
-            manifest, deid = self._open()
+            manifest, deid, tables = self._open()
             now = fingerprint_files(manifest.settings)
             if changed := changed_parts({part: manifest.parts[part] for part in now}, now):
                 raise StopRun(Errors.D959.format(parts=", ".join(changed)))
             partition = next(each for each in manifest.partitions if each.name == name)
-            return _PartitionRun(self.folder, manifest, deid, partition, seconds).run()
+            return _PartitionRun(self.folder, manifest, deid, partition, seconds, tables).run()
         except _ReadFailed as failed:
             return Failure.from_error(failed.error)
         except (ConfigError, InputError) as error:
             raise StopRun(str(error)) from None
 
-    def _open(self) -> tuple[Manifest, Deidentifier]:
+    def _open(self) -> tuple[Manifest, Deidentifier, ReleasedTables | None]:
         """Load manifest and pipeline once per start of a run. RAISES: StopRun (D959) if the pipeline has changed."""
         if self._opened is None or self._opened[0].run_id != self.folder.read_run_id():
             manifest = self.folder.read_manifest()
@@ -161,8 +164,21 @@ class PartitionWorker:
             deid = manifest.settings.open()
             if changed := changed_parts(manifest.parts, fingerprint_parts(manifest.settings, deid)):
                 raise StopRun(Errors.D959.format(parts=", ".join(changed)))
-            self._opened = manifest, deid
+            self._opened = manifest, deid, self._open_tables(manifest.settings, deid)
         return self._opened
+
+    def _open_tables(self, settings: Settings, deid: Deidentifier) -> ReleasedTables | None:
+        """Open the persons of the database; None without a data model.
+
+        RAISES: ConfigError as `ProjectKey.from_file`, or if there is no key (D873).
+        """
+        model = settings.model
+        if model is None:
+            return None
+        if settings.key is None:
+            raise ConfigError(Errors.D873)
+        people = People(self.folder.people, model, deid.nlp.lang or "")
+        return ReleasedTables(model, ProjectKey.from_file(settings.key), people)
 
 
 def count_gpus() -> int:
@@ -220,24 +236,36 @@ class _PartitionRun:
     """Reads, de-identifies and writes one partition, and collects its counts and its quarantine."""
 
     def __init__(
-        self, folder: RunFolder, manifest: Manifest, deid: Deidentifier, partition: Partition, seconds: float
+        self,
+        folder: RunFolder,
+        manifest: Manifest,
+        deid: Deidentifier,
+        partition: Partition,
+        seconds: float,
+        tables: ReleasedTables | None,
     ) -> None:
         self.folder, self.manifest, self.deid, self.partition = folder, manifest, deid, partition
-        self.settings, self.seconds = manifest.settings, seconds
+        self.settings, self.seconds, self.tables = manifest.settings, seconds, tables
         self.counts, self.checksum = Counts(), hashlib.sha256()
         self.quarantine: dict[str, list[Any]] = {"note_id": [], "row": [], "status": [], "reason": []}
 
     def run(self) -> dict[str, Any]:
         """Process the partition. RETURNS (dict): its record. RAISES: StopRun; _ReadFailed if it cannot be read."""
         name, start, processor = self.partition.name, time.monotonic(), time.process_time()
-        checksums: dict[str, str | None] = {"notes": None, "quarantine": None}
-        notes, quarantine = self.folder.notes(name), self.folder.quarantine(name)
+        checksums: dict[str, str | None] = {"notes": None, "spans": None, "quarantine": None}
+        notes, spans, quarantine = self.folder.notes(name), self.folder.spans(name), self.folder.quarantine(name)
         with _stopping():
             if self.settings.audit:
                 for chunk in self._read():
                     self._process(chunk)
                 self._check()
                 notes.unlink(missing_ok=True)
+                spans.unlink(missing_ok=True)
+            elif self.tables:
+                with whole_file(notes) as part, whole_file(spans) as other:
+                    self._write_tables(self.tables, part, other)
+                    self._check(part)
+                    checksums |= {"notes": file_checksum(part), "spans": file_checksum(other)}
             else:
                 with whole_file(notes) as part:
                     self._write_notes(part)
@@ -286,6 +314,19 @@ class _PartitionRun:
                 if kept.num_rows:
                     writer.write_batch(kept)
 
+    def _write_tables(self, tables: ReleasedTables, notes: Path, spans: Path) -> None:
+        """De-identify the partition and write the released notes of a data model, and the spans in them."""
+        from pyarrow.parquet import ParquetWriter
+
+        with (
+            ParquetWriter(notes, tables.notes_schema, compression="zstd") as note_writer,
+            ParquetWriter(spans, tables.spans_schema, compression="zstd") as span_writer,
+        ):
+            for chunk in self._read():
+                rows = self._process(chunk)
+                note_writer.write_batch(tables.notes(rows, chunk.batch, self.manifest.fingerprint))
+                span_writer.write_batch(tables.spans(rows, chunk.batch))
+
     def _process(self, chunk: Chunk) -> list[Row]:
         """De-identify a chunk, count its rows, and add those that were not released to the quarantine."""
         settings = self.settings
@@ -296,7 +337,10 @@ class _PartitionRun:
             batch_size=settings.batch_size,
             seconds=self.seconds,
             broken=chunk.broken,
+            identify=self.tables.people.identify if self.tables else None,
         )
+        if self.tables:
+            self.tables.mark_doubtful(rows, chunk.batch)
         kinds: list[Any] = [None] * len(rows)
         if settings.columns.note_type:
             with suppress(UnicodeDecodeError):

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from ..data_models.people import DICTIONARY, prepare_people
 from ..deidentifier import Deidentifier
 from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, DeidError, Errors, describe
@@ -75,7 +76,7 @@ class Run:
             if the run cannot continue. Finished partitions are kept, and another call continues the run.
         """
         _check_password(self.input)
-        with only_run(self.output):
+        with only_run(self.output), self._people():
             deid = self.settings.open()
             parts = fingerprint_parts(self.settings, deid)
             partitions, kept = plan(self.input, self.settings.columns, self.output)
@@ -94,6 +95,22 @@ class Run:
             with self._progress():
                 self._process(todo.names)
             return self._summarize(manifest, todo)
+
+    @contextmanager
+    def _people(self) -> Iterator[None]:
+        """Context manager that keeps the persons of the database in the folder of the run, for a data model."""
+        model, folder = self.settings.model, self.folder.people
+        if model is None:
+            yield
+            return
+        lang, hospital = self.settings.open().nlp.lang or "", self.settings.dictionaries
+        try:
+            prepare_people(model, self.input.where, folder, lang, hospital)
+            self.settings = replace(self.settings, dictionaries=str(folder / DICTIONARY))
+            yield
+        finally:
+            self.settings = replace(self.settings, dictionaries=hospital)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _decide(self, manifest: Manifest) -> Todo:
         """Decide which partitions have to be processed, by the checksums of their input; see `manifest.decide`."""
@@ -142,7 +159,7 @@ class Run:
         RAISES: ConfigError (D966) if they contain none of them.
         """
         column = self.settings.columns.fields.patient_id
-        if not self.settings.dictionaries or not column:
+        if not self.settings.dictionaries or not column or self.settings.data_model:
             return
         store = LocalStore.open(self.settings.dictionaries)
         chunk = next(read_partition(self.input, self.settings.columns, manifest.partitions[0]), None)

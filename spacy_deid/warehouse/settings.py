@@ -12,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
+from ..data_models.model import CODE, DATE, DATETIME, HASH, ID, KEEP, NUMBER, TEXT, DataModel
+from ..data_models.people import CONTENT
 from ..deidentifier import Deidentifier
 from ..ehr_fields import RowFields
 from ..errors import ConfigError, Errors
@@ -35,6 +37,8 @@ class TableColumns:
     keep (tuple[str, ...]): columns to copy. They are not de-identified.
     note_type (Optional[str]): column with the type of a note, for the counts of the report.
     fields (RowFields): columns with the EHR context of a note, such as the patient id.
+    dates (tuple[str, ...]): columns with dates in ISO 8601. The date is de-identified as one in a text; a time of day
+        after it is left out.
     RAISES: ConfigError (D950) if there is no text column, or a column has two roles or a name of `RESERVED`.
     """
 
@@ -44,9 +48,10 @@ class TableColumns:
     keep: tuple[str, ...] = ()
     note_type: str | None = None
     fields: RowFields = field(default_factory=RowFields)
+    dates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        written = [self.note_id, *self.texts, *self.labels, *self.keep]
+        written = [self.note_id, *self.texts, *self.labels, *self.keep, *self.dates]
         if not self.texts or not all(written):
             raise ConfigError(Errors.D950.format(reason="a note id column and at least one text column are required"))
         for name in written:
@@ -60,13 +65,38 @@ class TableColumns:
     def read(self) -> list[str]:
         """Names of all columns that are read, in a fixed order and without duplicates."""
         optional = [self.note_type, *self.fields]
-        names = [self.note_id, *self.texts, *self.labels, *self.keep, *(name for name in optional if name)]
+        names = [
+            self.note_id,
+            *self.texts,
+            *self.labels,
+            *self.keep,
+            *self.dates,
+            *(name for name in optional if name),
+        ]
         return list(dict.fromkeys(names))
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The columns whose values are de-identified: texts, labels and dates."""
+        return (*self.texts, *self.labels, *self.dates)
+
+    @classmethod
+    def of_model(cls, model: DataModel) -> Self:
+        """Return the columns of a data model; its columns with ids and codes are only read."""
+        others = model.columns_with(NUMBER, CODE, ID, HASH, KEEP)
+        return cls(
+            model.id,
+            tuple(model.columns_with(TEXT)),
+            keep=tuple(name for name in others if name != model.id),
+            note_type=model.type or None,
+            fields=RowFields(model.person, model.date),
+            dates=tuple(model.columns_with(DATE, DATETIME)),
+        )
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Create an instance from the plain values of `dataclasses.asdict`, also after storing them as JSON."""
-        lists = {name: tuple(data[name]) for name in ("texts", "keep")}
+        lists = {name: tuple(data[name]) for name in ("texts", "keep", "dates")}
         return cls(**{**data, **lists, "fields": RowFields(*data["fields"])})
 
 
@@ -80,6 +110,8 @@ class Settings:
     batch_size (int): maximum number of texts that the pipeline processes together. It does not affect the output.
     gpu (bool): whether each worker uses a GPU of its own, for transformer pipelines. A transformer takes its batches
         by tokens (``max_batch_items``).
+    data_model (Optional[Mapping]): the data model, as from `DataModel.to_json`; None for a table that has none.
+        `columns` are those of the model, and ids depend on the key, whatever the style.
     """
 
     pipeline: str
@@ -96,6 +128,12 @@ class Settings:
     audit: bool = False
     batch_size: int = 64
     gpu: bool = False
+    data_model: Mapping[str, Any] | None = None
+
+    @property
+    def model(self) -> DataModel | None:
+        """The data model; None for a table that has none."""
+        return DataModel.from_json(self.data_model) if self.data_model else None
 
     def resolve(self) -> "Settings":
         """Return the settings with absolute paths, for workers with another working folder. Other names are kept."""
@@ -149,7 +187,9 @@ def fingerprint_files(settings: Settings) -> dict[str, str]:
     if settings.key:
         parts["key"] = ProjectKey.from_file(settings.key).fingerprint
     if settings.dictionaries:  # its manifest has the random name of the build
-        parts["dictionaries"] = _hash(read_bytes(Path(settings.dictionaries) / "manifest.json"))
+        folder = Path(settings.dictionaries)
+        content = folder.parent / CONTENT if settings.data_model else folder / "manifest.json"
+        parts["dictionaries"] = _hash(read_bytes(content))
     if settings.policy:
         path = Path(settings.policy)
         parts["policy"] = _hash(read_bytes(path)) if path.suffix == ".toml" else settings.policy
@@ -174,7 +214,7 @@ def fingerprint_parts(settings: Settings, deid: Deidentifier) -> dict[str, str]:
         "policy": str(made["policy"]),
         "style": str(made["style"]),
         **fingerprint_files(settings),
-        "columns": _hash(json.dumps([FORMAT, asdict(settings.columns)], sort_keys=True).encode()),
+        "columns": _hash(json.dumps([FORMAT, asdict(settings.columns), settings.data_model], sort_keys=True).encode()),
         "mode": "audit" if settings.audit else "release",
         "spacy_deid": version("spacy-deid"),
     }

@@ -17,7 +17,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..dictionaries.store import StoreWriter
+from ..dictionaries.store import LocalStore, StoreWriter
 from ..ehr.cleaning import as_text
 from ..ehr.export_dictionary import ExportDictionary, Person
 from ..errors import Errors, InputError
@@ -55,8 +55,7 @@ def prepare_people(
     where (str): the database, as for `notes.open_source`.
     folder (Path): the folder to write. One that is left from a run that was killed is replaced.
     lang (str): language of the notes, ISO 639-1.
-    dictionaries (Optional[Union[str, Path]]): folder of the hospital's dictionaries, to a copy of which the terms are
-        added.
+    dictionaries (Optional[Union[str, Path]]): folder of the hospital's dictionaries, which are used as well.
     RAISES: InputError for a table that is missing or cannot be read (D871), a missing column (D741), or a database
         that cannot be read (D740, D748, D749).
     """
@@ -65,7 +64,6 @@ def prepare_people(
     _check_columns(model, where)
     store, content = folder / DICTIONARY, _Content()
     if dictionaries:
-        shutil.copytree(dictionaries, store)
         content.add((Path(dictionaries) / "manifest.json").read_text(encoding="utf-8"))
     database = folder / _DATABASE
     os.close(os.open(database, os.O_CREAT | os.O_WRONLY, 0o600))
@@ -78,7 +76,8 @@ def prepare_people(
         _add_repeated(connection, model, where)
         connection.commit()
         dictionary = ExportDictionary(lang, model.name)
-        with StoreWriter(store, update=bool(dictionaries)) as writer:
+        base = LocalStore.open(dictionaries) if dictionaries else None
+        with StoreWriter(store, base=base) as writer:
             for table in model.people:
                 for row in _rows(model, where, table):
                     content.add(table.table, row.key, *row.values.values())

@@ -67,8 +67,8 @@ ARROWS = {
     "vault workers",
     # notes: the tables of the persons are read like those of notes
     "data_models": "dictionaries ehr errors notes patient_ids results surrogates",
-    "warehouse": "data_models deidentifier dictionaries ehr_fields errors io notes offsets patient_ids processes results spans "
-    "surrogates",
+    "warehouse": "data_models deidentifier dictionaries ehr_fields errors io notes offsets patient_ids processes "
+    "results spans surrogates",
     # ehr, dictionaries: the persons of an export become a dictionary, by the code that reads the tables of an EHR
     # the temporary dictionary and the labelled values of structured records
     "exports": "deidentifier dictionaries errors loading offsets results spans",
@@ -77,8 +77,8 @@ ARROWS = {
     "surrogates",
     "app": "__init__ deidentifier dictionaries documents errors evaluation fhir io labels llm loading offsets "
     "processes results saving spans surrogates vault",
-    "cli": "__init__ adaptation app audit background data_models deidentifier dictionaries documents ehr ehr_fields errors "
-    "evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies registries "
+    "cli": "__init__ adaptation app audit background data_models deidentifier dictionaries documents ehr ehr_fields "
+    "errors evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies registries "
     "results sampling saving spans surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",

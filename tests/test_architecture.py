@@ -73,8 +73,8 @@ ARROWS = {
     # the temporary dictionary and the labelled values of structured records
     "exports": "deidentifier dictionaries errors loading offsets results spans",
     "fhir": "deidentifier dictionaries documents ehr errors exports io labels loading results surrogates",
-    "hl7": "deidentifier dictionaries documents ehr errors exports io labels offsets patient_ids processes results "
-    "surrogates",
+    "hl7": "deidentifier dictionaries documents ehr errors exports io labels loading offsets patient_ids processes "
+    "results surrogates",
     "app": "__init__ deidentifier dictionaries documents errors evaluation fhir io labels llm loading offsets "
     "processes results saving spans surrogates vault",
     "cli": "__init__ adaptation app audit background data_models deidentifier dictionaries documents ehr ehr_fields "

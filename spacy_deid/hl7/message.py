@@ -28,6 +28,9 @@ _NULL = '""'  # the value that deletes a field of the receiver
 _DATE = re.compile(r"(\d{4})(?:(\d\d)(?:(\d\d)(\d{2,6}(?:\.\d{1,4})?)?)?)?([+-]\d{4})?")
 _RELEASED_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
 _NUMBER = re.compile(r"[-+<>=.,/%:\s\d]{1,24}")
+_OLDEST = 89  # years; 45 CFR 164.514(b)(2)(i)(C)
+_PER_YEAR = {"mo": 12, "month": 12, "months": 12, "wk": 52, "week": 52, "weeks": 52, "d": 365, "day": 365, "days": 365}
+"""Unit of an age in OBX-6 → number of units in a year; others are years."""
 _LINES = ("OBX-5", "NTE-3")  # fields whose text can go on in the next segment
 _DAY = len("2000-01-31")
 _OWNERS = {"PATIENT": "MRN", "RELATIVE": "ID_OTHER", "CLINICIAN": "LICENSE"}  # role → label of a number without a type
@@ -164,9 +167,11 @@ class Splitter:
     profile (Profile): the allow-list.
     identities (Identities): the persons of the export.
     secret (bytes): the key of the surrogates of message ids.
+    limits_ages (bool): whether ages over 89 years become 90 years.
     """
 
-    def __init__(self, profile: Profile, identities: Identities, secret: bytes) -> None:
+    def __init__(self, profile: Profile, identities: Identities, secret: bytes, *, limits_ages: bool = True) -> None:
+        self.limits_ages = limits_ages
         self.profile = profile
         self.identities = identities
         self._secret = secret
@@ -314,6 +319,8 @@ class _Walk:
         match rule.action:
             case "number" if not _NUMBER.fullmatch(plain):
                 return self._text(raw)
+            case "number" if limited := self._limit_age(plain):
+                return limited
             case "keep" | "number":
                 return self._keep(raw, plain)
             case "display":
@@ -333,6 +340,19 @@ class _Walk:
             case "label":
                 return self._value(plain, rule.name)
         raise AssertionError(rule.action)
+
+    def _limit_age(self, plain: str) -> str:
+        """Return what replaces the number of an observation if it is an age over 89 years; otherwise ""."""
+        if not self._splitter.limits_ages or self._path != "OBX-5":
+            return ""
+        name = self._segment.get(3).replace(self._encoding.repetition, self._encoding.component)
+        parts = set(name.lower().split(self._encoding.component))
+        if not (parts | set(re.findall(r"\w+", name.lower()))) & self._profile.ages:
+            return ""
+        unit = self._segment.get(6).split(self._encoding.component)[0].strip().lower()
+        per_year = _PER_YEAR.get(unit, 1)
+        numbers = [float(number.replace(",", ".")) for number in re.findall(r"\d+(?:[.,]\d+)?", plain)]
+        return str((_OLDEST + 1) * per_year) if max(numbers, default=0) > _OLDEST * per_year else ""
 
     def _keep(self, raw: str, plain: str) -> str:
         """Keep a value, unless it contains a name or a number of a person in the export."""

@@ -29,7 +29,7 @@ SOURCES = ("patient", "relative")
 _PLACE = re.compile(r"[A-Z][A-Z0-9]{2}-[1-9]\d?")
 _SEGMENT = frozenset({"source", "role", "roles", "labels", "types"})
 _TYPE = frozenset({"kinds", "id_type", "labels"})
-_TOP = frozenset({"name", "messages", "dated", "systems", "values", "types", "segments"})
+_TOP = frozenset({"name", "messages", "dated", "systems", "ages", "values", "types", "segments"})
 
 
 class Rule(NamedTuple):
@@ -85,6 +85,7 @@ class Profile:
     messages (frozenset[str]): message codes (MSH-9.1) that are released.
     dated (tuple[tuple[str, int], ...]): segment and number of the fields that date a message.
     systems (frozenset[str]): code systems whose displays are kept.
+    ages (frozenset[str]): codes, and words of names in lower case, of observations that are ages.
     values (Mapping[str, Rule]): type in OBX-2 → rule of OBX-5.
     types (Mapping[str, TypeRule]): type → rules of its components.
     segments (Mapping[str, SegmentRule]): segment → rules of its fields.
@@ -94,6 +95,7 @@ class Profile:
     messages: frozenset[str]
     dated: tuple[tuple[str, int], ...]
     systems: frozenset[str]
+    ages: frozenset[str]
     values: Mapping[str, Rule]
     types: Mapping[str, TypeRule]
     segments: Mapping[str, SegmentRule]
@@ -163,6 +165,7 @@ class _Parser:
             frozenset(data.get("messages", "").split()),
             tuple(places),
             frozenset(data.get("systems", [])),
+            frozenset(data.get("ages", [])),
             values,
             {name: self._type(name, table) for name, table in data.get("types", {}).items()},
             {name: self._segment(name, table) for name, table in data.get("segments", {}).items()},

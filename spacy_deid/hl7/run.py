@@ -24,6 +24,7 @@ from ..documents import File
 from ..errors import InputError, describe
 from ..exports import build_dictionary
 from ..io import check_encoding, whole_file
+from ..loading import find_component
 from ..surrogates.keys import ProjectKey
 from .identities import Identities
 from .message import Draft, Item, Splitter
@@ -102,7 +103,8 @@ class Hl7Deidentifier:
         key = ProjectKey.from_file(key) if isinstance(key, str | Path) else key
         self._identities = Identities(self.profile, deid.nlp.lang or "", patient_system)
         secret = key.derive("hl7 ids") if key else secrets.token_bytes(32)
-        self._splitter = Splitter(self.profile, self._identities, secret)
+        policy = find_component(deid.nlp, "deid_surrogate").policy
+        self._splitter = Splitter(self.profile, self._identities, secret, limits_ages=policy.action("AGE") != "keep")
         self._encoding = check_encoding(encoding)
         self._dictionaries, self._folder = dictionaries, folder
         self._batch_size, self._n_process, self._seconds = batch_size, n_process, seconds

@@ -134,6 +134,25 @@ def test_a_bad_message_does_not_affect_the_others(release):
         assert not [canary for canary in CANARIES if canary in outcome.reason + repr(outcome)]
 
 
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ("NM|30525-0^x^LN||93|a", "90"),
+        ("NM|1^Patient age^L||93", "90"),
+        ("NM|1^EDAD^L||89|a", "89"),
+        ("NM|1^x^L~30525-0^y^LN||91.5|mo", "91.5"),
+        ("NM|30525-0^x^LN||1100|mo", "1080"),
+        ("SN|30525-0^x^LN||>^93|a", ">^90"),
+        ("NM|1^Average^L||93|mg", "93"),
+    ],
+)
+def test_an_age_over_89_years_becomes_90_unless_the_policy_keeps_ages(release, line, made):
+    [outcome] = release(message(f"OBX|1|{line}"))
+    assert fields(outcome, "OBX", 5) == made
+    [kept] = release(message(f"OBX|1|{line}"), policy="limited_data_set")
+    assert fields(kept, "OBX", 5) == line.split("|")[3]
+
+
 def test_other_types_of_messages_are_removed(release):
     ack = message(head=HEAD.replace("ORU^R01", "ORM^O01"))
     assert [outcome.status for outcome in release(ack, b"FHS|^~\\&|Quillfeather\r")] == ["removed", "removed"]

@@ -48,7 +48,8 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
         "medical/": "lists of medical terms, and the dictionary that is compiled from them",
         "name_context.toml": "expressions that tell a person's name from the name of a disease",
         "name_cues.txt": "titles in the first line, other words before a name in the rest",
-        "names/": "female.csv, male.csv and surname.csv (name, count; most frequent first), origins.toml, decades.csv",
+        "names/": "female.csv, male.csv, surname.csv (name, count; most frequent first), decades.csv, origins.toml, "
+        "communities.toml",
         "note_words.toml": "titles, conjunctions, and words beside ages, house numbers and rooms",
         "offensive.txt": "words that no surrogate may be, one per line",
         "patterns.toml": "rules of `deid_patterns`",

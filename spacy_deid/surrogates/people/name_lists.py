@@ -20,7 +20,7 @@ import csv
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, product
@@ -29,6 +29,17 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...lang import get_language, shared_words
 from ...lang.text import fold
+from .communities import (
+    FREQUENT,
+    TrigramModel,
+    find_community,
+    find_foreign,
+    fit,
+    members_by_name,
+    read_communities,
+    score,
+    trigrams_of,
+)
 from .conventions import NamingConventions, load_conventions, load_name_words
 
 NAME_TYPES = ("female", "male", "surname")
@@ -48,13 +59,9 @@ _ONE_SEX = 9  # ratio of the sexes among the bearers of a given name from which 
 _OTHER_SEX = 10  # ratio of frequencies above which a given name counts as one of the other sex
 
 _ERA = 20  # years
-_FREQUENT = 600  # names at the head of a list are the country's own, whatever they look like
 _ABROAD = 0.2  # bearers abroad for each bearer at home above which a surname comes from abroad
 _TAKES_PARTICLE = 0.05  # share of bearers with particles above which a name takes them
 _LEAST_HEADED = 4  # double names that a name must begin to count as their first part
-_MARGIN = 500  # thousandths of a nat per trigram by which a group must be likelier
-_SMOOTHING = 0.3
-_TRIGRAMS = 2000  # assumed number of different trigrams
 
 T = TypeVar("T")
 
@@ -111,6 +118,7 @@ class NameLists:
     seconds (dict): names that follow the first one in compound given names ("María" in "José María").
     foreign (dict): names that are in no group of origin but look like those of one. They are not drawn.
     members (dict): group of origin → its names in their usual spelling.
+    communities (dict): language community → model of its names. `others` is that of unlisted names like no other.
     """
 
     lang: str
@@ -131,6 +139,8 @@ class NameLists:
     seconds: dict[str, set[str]] = field(default_factory=partial(_by_type, set))
     foreign: dict[str, frozenset[str]] = field(default_factory=partial(_by_type, frozenset))
     members: dict[str, dict[str, list[str]]] = field(default_factory=partial(_by_type, dict))
+    communities: dict[str, "dict[str, TrigramModel]"] = field(default_factory=partial(_by_type, dict))
+    others: str = ""
     _ranks: dict[str, dict[str, int]] = field(default_factory=dict)
     _strata: dict[Stratum, list[str]] = field(default_factory=lambda: defaultdict(list))
     _pools: dict[Stratum, tuple[str, ...]] = field(default_factory=dict)
@@ -169,7 +179,7 @@ class NameLists:
         lower = self.proper[listed_as].get(folded, folded).lower()
         return Stratum(
             name_type,
-            self.groups[name_type].get(folded, ""),
+            self.group(name_type, folded),
             _particle_groups().get(particle, particle),
             self.is_alone(name_type, folded),
             folded in self.heads[listed_as],
@@ -178,6 +188,14 @@ class NameLists:
             bisect_right(_LENGTH_BANDS, len(folded)),
             self.eras[name_type].get(folded, 0),
         )
+
+    def group(self, name_type: str, folded: str) -> str:
+        """Return the group of a name, guessed from its letters if the name is unlisted; "" for the country's own."""
+        groups, models = self.groups[name_type], self.communities[name_type]
+        if folded not in groups and models and folded not in self.proper[name_type]:
+            own = self._kind_models[name_type == "surname"]
+            return groups.setdefault(folded, find_community(trigrams_of(folded), models, own, self.others))
+        return groups.get(folded, "")
 
     def pool(self, stratum: Stratum) -> tuple[str, ...]:
         """Return the names that can replace a name of a stratum; those of a wider stratum if it has too few."""
@@ -231,8 +249,8 @@ class NameLists:
             `_MOST_SHAPE_ODDS`.
         """
         given, surname = self._kind_models
-        trigrams = _trigrams(folded)
-        odds = (_score(trigrams, given) - _score(trigrams, surname)) / 1000
+        trigrams = trigrams_of(folded)
+        odds = (score(trigrams, given) - score(trigrams, surname)) / 1000
         return max(-_MOST_SHAPE_ODDS, min(_MOST_SHAPE_ODDS, odds))
 
     def settle(self) -> None:
@@ -256,7 +274,7 @@ class NameLists:
     def _kind_models(self) -> "tuple[TrigramModel, TrigramModel]":
         """The trigram models of given names and of surnames; names that are listed as both are in neither."""
         given, surnames = self.proper["female"].keys() | self.proper["male"].keys(), self.proper["surname"].keys()
-        return _fit(sorted(given - surnames)), _fit(sorted(surnames - given))
+        return fit(sorted(given - surnames)), fit(sorted(surnames - given))
 
     @cached_property
     def _endings_by_sex(self) -> dict[str, Counter[str]]:
@@ -361,11 +379,12 @@ def load_names(lang: str) -> NameLists:
     for line in language.read_lines("names/rare_sexes.csv")[1:]:
         sex, listed = line.split(",")
         names.rare_sexes.update(dict.fromkeys(listed.split("|"), sex))
+    _add_communities(names, language.read_toml("names/communities.toml"))
     for name_type in NAME_TYPES[:2]:
         groups = {title: map(fold, members) for title, members in names.members[name_type].items()}
         names.foreign[name_type] = find_foreign(list(names.proper[name_type]), groups, names.groups[name_type])
     if ending := people.get("origins", {}).get("elsewhere"):
-        rare = list(names.proper["surname"])[_FREQUENT:]
+        rare = list(names.proper["surname"])[FREQUENT:]
         names.foreign["surname"] = frozenset(name for name in rare if re.search(ending, name))
     names.settle()
     return names
@@ -449,45 +468,17 @@ def _read_groups(names: NameLists, people: Mapping[str, Any]) -> None:
                 names.groups[name_type][folded] = titles[0]
 
 
-TrigramModel = tuple[Mapping[str, int], int]  # trigram → score, and the score of any other trigram
-
-
-def find_foreign(
-    names: Sequence[str], groups: Mapping[str, Iterable[str]], known: Mapping[str, str]
-) -> frozenset[str]:
-    """Find rare names whose letters look more like those of a group of origin than like the country's own names.
-
-    names (Sequence[str]): folded names, most frequent first.
-    groups (Mapping[str, Iterable[str]]): group of origin → its folded names.
-    known (Mapping[str, str]): folded name → its group of origin, for names that have one.
-    RETURNS (frozenset[str]): such names, without those that have a group and the 600 most frequent ones.
-    """
-    others = [name for name in names if name not in known]
-    own = _fit(others[:_FREQUENT])
-    models = [_fit(word for name in group for word in name.split()) for group in groups.values()]
-
-    def looks_foreign(trigrams: Sequence[str]) -> bool:
-        least = _score(trigrams, own) + _MARGIN * len(trigrams)
-        return any(_score(trigrams, model) > least for model in models)
-
-    return frozenset(name for name in others[_FREQUENT:] if looks_foreign(_trigrams(name))) if models else frozenset()
-
-
-def _trigrams(name: str) -> list[str]:
-    """Return all sequences of three letters in a name, with "^" before its first letter and "$" after the last."""
-    framed = f"^{name}$"
-    return [framed[i : i + 3] for i in range(len(framed) - 2)]
-
-
-def _fit(names: Iterable[str]) -> TrigramModel:
-    """Estimate the log probabilities of trigrams (thousandths of a nat) from names, with additive smoothing."""
-    counts = Counter(trigram for name in names for trigram in _trigrams(name))
-    total = sum(counts.values()) + _SMOOTHING * _TRIGRAMS
-    scores = {trigram: round(1000 * log((count + _SMOOTHING) / total)) for trigram, count in counts.items()}
-    return scores, round(1000 * log(_SMOOTHING / total))
-
-
-def _score(trigrams: Sequence[str], model: TrigramModel) -> int:
-    """Return the log probability of a name's trigrams under a model, in thousandths of a nat."""
-    scores, unseen = model
-    return sum(scores.get(trigram, unseen) for trigram in trigrams)
+def _add_communities(names: NameLists, data: Mapping[str, Any]) -> None:
+    """Add the language communities of ``communities.toml`` to the groups in `names`."""
+    names.others = str(data.get("others", ""))
+    for name_type in NAME_TYPES if data else ():
+        communities, given = read_communities(data, name_type), name_type != "surname"
+        main = [*names.counts[name_type]]
+        found = members_by_name(communities, data, main, names.groups[name_type])
+        names.groups[name_type].update(found)
+        for title, listed in communities.items():
+            names.members[name_type][title] = [name for name in listed if found.get(fold(name)) == title]
+            names.communities[name_type][title] = fit(map(fold, listed))
+        for name in found if given else ():
+            if not names.count("given", name):
+                names.rare_sexes.setdefault(name, name_type)

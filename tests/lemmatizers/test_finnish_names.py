@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from spacy.vocab import Vocab
 
-from spacy_deid.lang.fi.lemmas import find_candidates, lemmatize, load_function_words
+from spacy_deid.lang.fi.lemmas import find_candidates, lemmatize, load_function_words, load_index
 from spacy_deid.lang.inflection import inflect
 
 VOCAB = Vocab()
@@ -43,6 +43,7 @@ def listed_names(limit):
 
 
 NAMES = list(listed_names(3000))
+COMMON = list(listed_names(300))
 
 
 @pytest.mark.parametrize(("form", "name"), pairs(FORMS))
@@ -80,7 +81,9 @@ def test_the_other_words_of_the_note_decide_between_two_names(note, expected):
 @given(st.sampled_from(NAMES), st.sampled_from(CASES))
 def test_the_name_is_among_what_its_forms_may_come_from(listed, case):
     name, kind = listed
-    assert name.lower() in find_candidates(inflect(name, "fi", case, kind=kind).lower())
+    form = inflect(name, "fi", case, kind=kind).lower()
+    assume(form not in load_index().counts)  # "Camilla" is a name before it is a form of Cam
+    assert name.lower() in find_candidates(form)
 
 
 @settings(deadline=None)  # the first example builds the index
@@ -89,6 +92,7 @@ def test_a_form_and_its_name_in_one_note_fall_together(listed, case):
     name, kind = listed
     form = inflect(name, "fi", case, kind=kind)
     assume(form.lower() not in load_function_words())  # "ennen" is a word before it is a form of Enne
+    assume(form.lower() not in load_index().counts)  # "Camilla" is a name before it is a form of Cam
     first, second = lemmas(name, form)
     assert first == second
 
@@ -102,8 +106,9 @@ def test_capitals_and_small_letters_have_one_lemma(listed, case):
 
 
 @settings(deadline=None)  # the first example builds the index
-@given(st.sampled_from(NAMES), st.sampled_from(NAMES))
+@given(st.sampled_from(COMMON), st.sampled_from(COMMON))
 def test_two_common_names_stay_two(first, second):
+    assume(f"{first[0]}n" != second[0] and f"{second[0]}n" != first[0])  # "Karin" is the genitive of Kari, too
     one, two = lemmas(first[0], second[0])
     assert (one == two) == (first[0].lower() == second[0].lower())
 

@@ -9,7 +9,7 @@ listed names.
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf, log
@@ -29,6 +29,7 @@ _LEAST = 2  # letters of a stem
 _SHARES = {"n": 0.25, "lle": 0.04, "t": 0.01, "ksi": 0.005, "tta": 0.002, "ttä": 0.002, "na": 0.01, "nä": 0.01}
 _SHARES |= dict.fromkeys(_LOCAL, 0.03)
 _POSSESSED = 0.002
+_FREQUENT = log(0.02)  # minimum for an ending that a listed name may end with
 NOMINATIVE, OTHER_FORM, CLITIC = log(0.3), log(0.05), log(0.01)
 """The same for a word as it stands, for a partitive or illative, and what a clitic adds."""
 
@@ -376,10 +377,15 @@ def find_candidates(word: str) -> Candidates:
     return found
 
 
-def _listed(splits: Iterable[Split]) -> Candidates:
-    """Return listed names with their frequency."""
-    index = load_index()
-    return {name: float(index.counts[name]) for slot, stem, _ in splits for name in index.find(slot, stem)}
+def _listed(splits: Sequence[Split]) -> Candidates:
+    """Return listed names with their frequency. If the word itself is a listed name, it is no form of a rarer name
+    ("Camilla", "Cam") and has no rare ending ("Marianne" is not "your Maria").
+    """
+    counts = load_index().counts
+    own = counts[splits[0][1]]
+    likely = [split for split in splits if not own or split[2] >= _FREQUENT]
+    names = (name for slot, stem, _ in likely for name in load_index().find(slot, stem))
+    return {name: float(counts[name]) for name in names if counts[name] >= own}
 
 
 def _guessed(splits: Sequence[Split]) -> Candidates:

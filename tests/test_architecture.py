@@ -102,7 +102,7 @@ WITHOUT_SPACY |= {
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
 HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx", "uvicorn", "ray", "pyspark"}
 # only `serve` imports it, after it has looked whether the extra "app" is installed
-BASED_ON = {"app/security.py": {"uvicorn"}}
+BASED_ON = {"app/connections.py": {"uvicorn"}}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -56,8 +56,8 @@ def serve(
         try:
             import uvicorn
 
+            from ..app.connections import BoundedProtocol
             from ..app.logs import configure_logging
-            from ..app.security import BoundedProtocol
             from ..app.service import make_service
             from ..app.settings import ServiceSettings
             from ..app.workers import lock_folder

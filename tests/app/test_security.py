@@ -1,5 +1,6 @@
 """Who may ask: tokens, hosts, origins, sizes; and what every answer says to browsers."""
 
+import http.client
 import io
 import logging
 import os
@@ -355,15 +356,36 @@ def drip(one, lines):
         time.sleep(0.1)
 
 
-def test_half_open_connections_do_not_block_others(service):
-    many = [half_open(service.port, b"GET / HTTP/1.1\r\n") for _ in range(400)]
-    try:
+def read_response(one):
+    """The status and body of a response, which can arrive in several pieces."""
+    response = http.client.HTTPResponse(one)
+    response.begin()
+    return response.status, response.read()
+
+
+def test_half_open_connections_are_limited_and_do_not_block_others(service):
+    with ExitStack() as stack:
+        for _ in range(700):
+            stack.enter_context(half_open(service.port, b"GET / HTTP/1.1\r\n"))
         assert httpx.get(f"{service.url}/v1/health", trust_env=False, timeout=5).status_code == 200
         open_now = [c for c in psutil.Process(service.process.pid).net_connections() if c.status == "ESTABLISHED"]
-        assert len(open_now) <= 200
-    finally:
-        for one in many:
-            one.close()
+        assert 300 < len(open_now) <= 520
+
+
+def test_half_open_connections_do_not_close_those_of_clients(service):
+    """Neither that of a client between two parts of a request, nor those of clients that connect in between."""
+    head = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    with ExitStack() as stack:
+        known = stack.enter_context(half_open(service.port, head + b"\r\n"))
+        assert read_response(known)[0] == 200
+        known.sendall(head)
+        clients = []
+        for number in range(300):
+            stack.enter_context(half_open(service.port, b"GET / HTTP/1.1\r\n"))
+            if number % 6 == 0:
+                clients.append(stack.enter_context(half_open(service.port, head + b"\r\n")))
+        known.sendall(b"\r\n")
+        assert [read_response(one)[0] for one in (known, *clients)] == [200] * 51
 
 
 def test_log_is_limited_and_counts_dropped_lines():

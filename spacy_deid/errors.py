@@ -911,6 +911,9 @@ class Errors:
         "{count} file(s) have warnings. Check the places they name in the copy, then download it with "
         "accept_warnings=true. GET /v1/files/FILE and the page of the job show the warnings"
     )
+    D945 = "there is no decision to undo, or the spans were changed since. Load the page again"
+    D946 = "the file has {count} warning(s). Check the places they name and confirm it, then finish the review"
+    D947 = "{count} span(s) were not looked at. Finish again to agree with them"
 
     # warehouse
     D950 = "{reason}"

@@ -318,7 +318,7 @@ def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
         label = decision.label if decision.action in ("relabel", "add") else ""
         store.log(file, decision.action, decision.start, decision.end, label)
         waiting = int(file.about.get("open", 0)) + 1
-        store.update(file.id, open=waiting)
+        store.update(file.id, open=waiting, reviewed=False)
     place = (decision.start, decision.end)
     # only the changed span, because a file can have a hundred thousand
     return {"open": waiting, "spans": [span for span in found["spans"] if (span["start"], span["end"]) == place]}

@@ -5,6 +5,7 @@ A file is first read ("parse"), then de-identified, and written again after a re
 
 import json
 import time
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePath
@@ -17,16 +18,22 @@ from ..documents.formats import SUFFIXES, read_document
 from ..errors import DeidError, Errors, InputError
 from ..labels import get_label
 from ..lang import get_language
+from ..loading import find_components
 from ..offsets import Edit, map_offsets
 from ..results import Result
 from ..saving import fingerprint
 from ..spans import Evidence
+from .page_images import store_layouts
 from .settings import EHR_SETTINGS, JobSettings, LlmSettings, ServiceSettings
 from .store import FileRow, Store
 
 MAX_LOADED = 3  # number of pipelines that are kept in memory
 REVIEWER = "deid/reviewer"
 DETECTORS = "deid/detectors"
+SURE = 0.9
+"""Score from which on the detection of a single detector counts as sure."""
+REVIEW_PARTS = ("second", "undo_second", "first", "adjudicated")
+NOT_REVIEWED = {"reviewed": False, "second_reviewed": False, "seen": 0, "checked": []}
 
 
 class Deidentifiers:
@@ -147,7 +154,13 @@ class FileProcessor:
         result = self._released(deid(document, ehr_of(settings)))
         # warnings about detections are dropped by a review, in which a person reads the text
         about = {**describe_document(document), "warnings": list(result.warnings)}
-        return self._store_result(file, document, result, result.trace, about, deid, settings, began)
+        about |= self._store_result(file, document, result, result.trace, about, deid, settings, began)
+        nearly = find_nearly(deid, document.text, result.trace)
+        self.store.put(file.id, "nearly", json.dumps(nearly).encode())
+        self.store.put(file.id, "detected", self.store.get(file.id, "findings") or b"")
+        for part in REVIEW_PARTS:
+            self.store.put(file.id, part, b"")
+        return about | rate_risk(about, result.trace, len(nearly)) | NOT_REVIEWED
 
     def write(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Write the copy of a document again, with the decisions of a reviewer instead of the detectors.
@@ -199,6 +212,9 @@ class FileProcessor:
         placed = add_released_offsets(spans, result.edits, len(document.text))
         findings = {**self.deidentifiers.describe(deid, settings), "spans": placed}
         self.store.put(file.id, "findings", json.dumps(findings).encode())
+        self.store.put(file.id, "applied", json.dumps(decision_rows(placed)).encode())
+        self.store.put(file.id, "undo", b"[]")
+        store_layouts(self.store, file.id, document)
         return {
             **about,
             "seconds": round(time.monotonic() - began, 3),
@@ -207,6 +223,69 @@ class FileProcessor:
             "changed": len(result.edits),
             "open": 0,
         }
+
+
+def decision_rows(spans: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Return what decides on the copy of a file: start, end, label and decision of each span."""
+    return [[span["start"], span["end"], span["label"], span.get("reviewed", "")] for span in spans]
+
+
+def find_nearly(deid: Deidentifier, text: str, spans: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Find what the classifier of a pipeline would find with lower thresholds: those of its point "max_recall", or a
+    fifth of its default threshold.
+
+    deid (Deidentifier): the deidentifier that found the spans.
+    text (str): the text of the document.
+    spans (Sequence[Mapping]): the spans that were found.
+    RETURNS (list[dict]): "start", "end", "label" and "score" of each further span, in order; none if the pipeline has
+        no classifier.
+    """
+    nearly: list[dict[str, Any]] = []
+    for classifier in find_components(deid.nlp, "deid_ner"):
+        point = classifier.get_point()
+        if point.name != "max_recall" and "max_recall" in classifier.cfg.get("points", {}):
+            lower = classifier.get_point("max_recall")
+        else:
+            lower = type(point)(point.default / 5, {}, "custom")
+        with deid.nlp.memory_zone():
+            doc = deid.nlp.make_doc(text)
+            found = classifier.choose(doc, classifier.read([doc])[0], lower)
+            for first, last, label, score, _ in found:
+                start, end = doc[first].idx, doc[last - 1].idx + len(doc[last - 1])
+                place = {"start": start, "end": end, "label": classifier.labels[label], "score": round(score, 4)}
+                nearly.append(place)
+    taken = sorted((int(span["start"]), int(span["end"])) for span in spans)
+    free: list[dict[str, Any]] = []
+    for place in sorted(nearly, key=lambda place: int(place["start"])):
+        i = bisect_right(taken, (place["start"], -1))
+        before = [end for _, end in taken[i - 1 : i]] + [other["end"] for other in free[-1:]]
+        after = [start for start, _ in taken[i : i + 1]]
+        if max(before, default=0) <= place["start"] and place["end"] <= min(after, default=len(text)):
+            free.append(place)
+    return free
+
+
+def is_unsure(span: Mapping[str, Any]) -> bool:
+    """Whether only one detector found a span, with a score below `SURE`, and no reviewer has seen it."""
+    evidence = span.get("evidence", ())
+    if span.get("seen") or "reviewed" in span or any(item.get("validated") for item in evidence):
+        return False
+    sources = {item["source"] for item in evidence}
+    return len(sources) < 2 and max((item.get("score", 1.0) for item in evidence), default=1.0) < SURE
+
+
+def rate_risk(about: Mapping[str, Any], spans: Sequence[Mapping[str, Any]], nearly: int) -> dict[str, int]:
+    """Estimate which files a reviewer should look at first.
+
+    about (Mapping): facts about the file: "warnings", and "ocr", the pages read by OCR.
+    spans (Sequence[Mapping]): its spans.
+    nearly (int): number of spans that were nearly found.
+    RETURNS (dict[str, int]): "unsure" and "nearly", numbers of spans; "risk", their sum in which a span that was
+        nearly found counts twice, a page read by OCR three times, and a warning five times.
+    """
+    unsure = sum(map(is_unsure, spans))
+    pages, warnings = len(about.get("ocr", ())), len(about.get("warnings", ()))
+    return {"unsure": unsure, "nearly": nearly, "risk": unsure + 2 * nearly + 3 * pages + 5 * warnings}
 
 
 def ehr_of(settings: JobSettings) -> dict[str, Any]:
@@ -253,21 +332,32 @@ def apply_decision(
     if not found:
         raise InputError(Errors.D910.format(start=start, end=end))
     changed = [dict(span) for span in spans]
-    span = changed[found[0]]
+    new_span = change_span(spans[found[0]], action, label)
+    changed[found[0] : found[0] + 1] = [] if new_span is None else [new_span]
+    return changed
+
+
+def change_span(span: Mapping[str, Any], action: str, label: str) -> dict[str, Any] | None:
+    """Apply a reviewer's decision to a span.
+
+    span (Mapping): the span; it is not changed.
+    action (str): "release", "restore" or "relabel".
+    label (str): canonical label, for "relabel".
+    RETURNS (Optional[dict]): the changed span; None if the reviewer had added it and takes it back.
+    RAISES: ConfigError (D001) for an unknown label.
+    """
+    if action in ("release", "restore") and span.get("reviewed") == "added":
+        return None
+    changed = dict(span)
     if action == "release":
-        if span.get("reviewed") == "added":
-            del changed[found[0]]
-        else:
-            span["reviewed"] = "released"
-    elif action == "restore" and span.get("reviewed") == "added":
-        del changed[found[0]]
+        changed["reviewed"] = "released"
     elif action == "restore":
-        span.pop("reviewed", None)
-        span["label"] = span.pop("was", span["label"])
+        changed.pop("reviewed", None)
+        changed["label"] = changed.pop("was", span["label"])
     else:
-        span.setdefault("was", span["label"])
-        span["label"] = get_label(label).name
-        span.setdefault("reviewed", "relabelled")
+        changed.setdefault("was", span["label"])
+        changed["label"] = get_label(label).name
+        changed.setdefault("reviewed", "relabelled")
     return changed
 
 

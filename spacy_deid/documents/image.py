@@ -97,6 +97,19 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     return out.getvalue()
 
 
+def read_frame(data: bytes, name: str, number: int, settings: ReadSettings) -> Image.Image:
+    """Read one page of an image, as displayed, in greyscale or RGB.
+
+    number (int): number of the frame, starting at 1.
+    RAISES: InputError if the image cannot be read (D715) or has no such page (D718).
+    """
+    with _opened(data, name, settings) as image:
+        for found, page in enumerate(_pages(image, name, settings), 1):
+            if found == number:
+                return page.copy()
+    raise InputError(Errors.D718.format(path=name, page=number, reason="there is no such page"))
+
+
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """Yield the metadata of a copy and, if the settings demand it, the text that OCR reads in it.
 

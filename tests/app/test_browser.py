@@ -13,7 +13,7 @@ import pytest
 from conftest import slow
 from pdf_letters import letter, needs_tesseract
 
-from spacy_deid.app.pages import LANGUAGES, load_words
+from spacy_deid.app.rendering import LANGUAGES, load_words
 from spacy_deid.evaluation import AnnotatedText, Entity, write_folder
 
 from .conftest import CANARY, NOTE, TOKEN

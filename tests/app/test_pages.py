@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.app.pages import cut_parts, cut_text, place_released
+from spacy_deid.app.review_view import cut_parts, cut_text, place_released
 
 
 @st.composite

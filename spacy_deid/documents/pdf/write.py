@@ -17,6 +17,7 @@ import numpy as np
 import pikepdf
 from PIL import Image
 
+from ...errors import Errors, InputError
 from ...offsets import Edit
 from ..document import Document, ExtractedText, ReadSettings, WriteSettings
 from ..pages.barcodes import COARSE_DPI, check_no_codes
@@ -211,11 +212,33 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     writer = PageImageWriter()
     with open_pdf(data, document.name, ReadSettings(max_pages=len(pages))) as pdf:
         for index, parts in enumerate(pages):
-            with open_flattened_page(pdf, index, document.name) as page:
-                image = render(page, parts.width, parts.height, settings.dpi, settings.read.max_pixels)
+            image = _render(pdf, index, document.name, parts, settings.dpi, settings.read)
             painted, lines = paint_page(grey_if_colourless(image), parts, editor, index + 1, settings)
             writer.add(painted, parts, lines)
     return writer.save()
+
+
+def render_page(
+    data: bytes, name: str, number: int, layout: PageLayout, dpi: int, settings: ReadSettings
+) -> Image.Image:
+    """Render one page of a PDF as it is displayed, in RGB.
+
+    name (str): file name, for error messages.
+    number (int): page number, starting at 1.
+    layout (PageLayout): its layout.
+    dpi (int): resolution in dots per inch.
+    RAISES: InputError if the file (D715) or the page (D718) cannot be read.
+    """
+    with open_pdf(data, name, settings) as pdf:
+        if not 1 <= number <= len(pdf):
+            raise InputError(Errors.D718.format(path=name, page=number, reason="there is no such page"))
+        return _render(pdf, number - 1, name, layout, dpi, settings)
+
+
+def _render(pdf: Any, index: int, name: str, layout: PageLayout, dpi: int, settings: ReadSettings) -> Image.Image:
+    """Render the page with an index, starting at 0, of an open PDF."""
+    with open_flattened_page(pdf, index, name) as page:
+        return render(page, layout.width, layout.height, dpi, settings.max_pixels)
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:

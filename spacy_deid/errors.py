@@ -993,6 +993,10 @@ class Errors:
     D995 = "address {address}: {reason}"
     D996 = "give files to read, or an address with --listen, but not both"
 
+    # presidio
+    D997 = "text {number} of the call (counted from 0) could not be de-identified: {reason}"
+    D998 = "language '{lang}' has no pipeline. Languages of this engine: {known}"
+
     # data_models
     D870 = "data model {path}: {reason}"
     D871 = (

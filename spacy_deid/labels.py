@@ -6,7 +6,7 @@ label of the scheme (``CITY`` is ``TERRITORIO`` in MEDDOCAN).
 
 Sources: MEDDOCAN annotation guidelines (Marimon et al. 2019); i2b2-2014 track 1 (Stubbs and Uzuner 2015); HIPAA Safe
 Harbor, 45 CFR 164.514(b)(2)(i), letters (A) to (R); Text Anonymization Benchmark (Pilán et al. 2022); GraSCCo_PHI, the
-tagset of its INCEpTION project (Zenodo 11502329).
+tagset of its INCEpTION project (Zenodo 11502329); the entity types of presidio-analyzer 2.2.
 """
 
 from collections.abc import Mapping
@@ -48,6 +48,7 @@ class Label:
     meddocan, i2b2, conll, tab (str): nearest label in each of these schemes.
     description (str): what the label covers, in one line.
     grascco (str): nearest label of GraSCCo_PHI.
+    presidio (str): nearest entity type of Presidio; the canonical name where it has none.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Label:
     tab: str
     description: str
     grascco: str
+    presidio: str
 
     @property
     def beyond_hipaa(self) -> bool:
@@ -141,8 +143,18 @@ _GRASCCO = {
     "URL": "CONTACT_URL",
 }
 
+# Presidio has one entity type for all numbers that identify, as for all persons, places and organizations.
+_PRESIDIO = {
+    **dict.fromkeys(("PATIENT", "RELATIVE", "CLINICIAN", "PERSON"), "PERSON"),
+    **dict.fromkeys(("HOSPITAL", "HEALTH_CENTER", "DEPARTMENT", "ORGANIZATION"), "ORGANIZATION"),
+    **dict.fromkeys(("ROOM", "STREET", "CITY", "STATE", "ZIP", "TERRITORY", "COUNTRY", "LOCATION_OTHER"), "LOCATION"),
+    **dict.fromkeys(("PHONE", "FAX"), "PHONE_NUMBER"),
+    **{name: name for name in ("AGE", "KINSHIP", "SEX", "PROFESSION", "OTHER", "URL", "IP_ADDRESS")},
+    **{"DATE": "DATE_TIME", "EMAIL": "EMAIL_ADDRESS", "SSN": "US_SSN", "LICENSE": "MEDICAL_LICENSE"},
+}
+
 LABELS: Mapping[str, Label] = MappingProxyType(
-    {row[0]: Label(*row, grascco=_GRASCCO.get(row[0], "ID")) for row in _ROWS}
+    {row[0]: Label(*row, grascco=_GRASCCO.get(row[0], "ID"), presidio=_PRESIDIO.get(row[0], "ID")) for row in _ROWS}
 )
 
 # Where several canonical labels share a label of a scheme, the label of the scheme maps to this canonical label.
@@ -182,6 +194,14 @@ _INTO = {
         "ID": "ID_OTHER",
         "OTHER": "OTHER",
     },
+    # Entity types of Presidio's own recognizers that are narrower than those above.
+    "presidio": {
+        **{"PERSON": "PERSON", "ORGANIZATION": "ORGANIZATION", "LOCATION": "LOCATION_OTHER", "PHONE_NUMBER": "PHONE"},
+        **{"ID": "ID_OTHER", "NRP": "OTHER", "MAC_ADDRESS": "IP_ADDRESS", "UK_NHS": "MRN"},
+        **dict.fromkeys(("CREDIT_CARD", "CRYPTO", "IBAN_CODE", "US_BANK_NUMBER"), "ACCOUNT"),
+        **dict.fromkeys(("US_ITIN", "US_PASSPORT", "ES_NIF", "ES_NIE", "FI_PERSONAL_IDENTITY_CODE"), "NATIONAL_ID"),
+        **{"US_DRIVER_LICENSE": "LICENSE", "US_NPI": "LICENSE", "US_MBI": "HEALTH_PLAN"},
+    },
 }
 
 
@@ -215,7 +235,7 @@ def from_scheme(label: str, scheme: str) -> str:
     """Convert a label of a scheme to its canonical label.
 
     label (str): label as written in the corpus.
-    scheme (str): "canonical", "meddocan", "i2b2", "conll", "tab" or "grascco".
+    scheme (str): "canonical", "meddocan", "i2b2", "conll", "tab", "grascco" or "presidio".
     RETURNS (str): canonical name.
     RAISES: ConfigError for an unknown scheme (D002) or label (D001).
     """
@@ -230,7 +250,7 @@ def to_scheme(name: str, scheme: str) -> str:
     """Convert a canonical label to the nearest label of a scheme.
 
     name (str): canonical name.
-    scheme (str): "canonical", "meddocan", "i2b2", "conll", "tab" or "grascco".
+    scheme (str): "canonical", "meddocan", "i2b2", "conll", "tab", "grascco" or "presidio".
     RETURNS (str): label of the scheme.
     RAISES: ConfigError for an unknown scheme (D002) or label (D001).
     """

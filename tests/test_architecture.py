@@ -65,6 +65,7 @@ ARROWS = {
     "results": "audit context documents errors offsets spans",
     "deidentifier": "context documents errors io loading offsets pipeline policies processes results saving spans "
     "vault workers",
+    "presidio": "context deidentifier errors labels results",
     # notes: the tables of the persons are read like those of notes
     "data_models": "dictionaries ehr errors notes patient_ids results surrogates",
     "warehouse": "data_models deidentifier dictionaries ehr_fields errors io notes offsets patient_ids processes "
@@ -101,8 +102,10 @@ WITHOUT_SPACY |= {
 }
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
 HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx", "uvicorn", "ray", "pyspark"}
-# only `serve` imports it, after it has looked whether the extra "app" is installed
-BASED_ON = {"app/connections.py": {"uvicorn"}}
+HEAVY |= {"presidio_analyzer"}
+# only `serve` imports it, after it has looked whether the extra "app" is installed; nothing imports the classes of
+# presidio.py, which inherit from Presidio's
+BASED_ON = {"app/connections.py": {"uvicorn"}, "presidio.py": {"presidio_analyzer"}}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

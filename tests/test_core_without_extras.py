@@ -7,9 +7,9 @@ import sys
 import pytest
 
 BLOCKED = set(
-    "PIL cassis cryptography defusedxml duckdb fastapi lxml matplotlib onnxruntime openpyxl pikepdf pyarrow pypdfium2 "
-    "reportlab simplemma spacy_transformers sqlalchemy starlette striprtf tokenizers torch transformers uvicorn "
-    "zxingcpp".split()
+    "PIL cassis cryptography defusedxml duckdb fastapi lxml matplotlib onnxruntime openpyxl pikepdf presidio_analyzer "
+    "pyarrow pypdfium2 reportlab simplemma spacy_transformers sqlalchemy starlette striprtf tokenizers torch "
+    "transformers uvicorn zxingcpp".split()
 )
 # spaCy imports the entry points of every installed package, so those of the blocked packages are hidden as well.
 PROGRAM = f"""

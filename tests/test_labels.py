@@ -42,6 +42,20 @@ def test_all_labels_of_grascco_are_known():
     assert set(SCHEMES["grascco"]) == set(GRASCCO)
 
 
+# The entity types that Presidio's NLP engines and its recognizers for all countries return.
+PRESIDIO = """
+    AGE CREDIT_CARD CRYPTO DATE_TIME EMAIL_ADDRESS IBAN_CODE ID IP_ADDRESS LOCATION MAC_ADDRESS MEDICAL_LICENSE NRP
+    ORGANIZATION PERSON PHONE_NUMBER URL
+""".split()
+
+
+def test_entity_types_of_presidio_are_known():
+    assert set(PRESIDIO) <= set(SCHEMES["presidio"])
+    assert {to_scheme(name, "presidio") for name in LABELS} - set(PRESIDIO) == {
+        *("US_SSN", "KINSHIP", "OTHER", "PROFESSION", "SEX")
+    }
+
+
 @pytest.mark.parametrize("scheme", ["grascco", "i2b2", "meddocan"])
 def test_labels_of_a_scheme_map_in_and_back_without_loss(scheme):
     labels = {"grascco": GRASCCO, "i2b2": I2B2, "meddocan": MEDDOCAN}[scheme]

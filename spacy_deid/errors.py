@@ -502,7 +502,10 @@ class Errors:
     D631 = "{path}, line {line}: {reason}. Correct this line of the CoNLL file"
     # dates
     D660 = "unknown date style '{style}'. Known date styles: {known}"
-    D661 = "no date offset of at most {span} day(s) satisfies the date rules. Increase 'span', to at most {longest}"
+    D661 = (
+        "no date offset of at most {span} day(s) satisfies the date rules. Increase 'span', to at most {longest}, or "
+        "set 'keep_weekday' to false"
+    )
     D662 = (
         "no date words for language '{lang}'. Languages with date words: {known}. Choose one of these languages, or "
         "remove dates instead of shifting them"

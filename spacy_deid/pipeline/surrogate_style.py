@@ -48,7 +48,7 @@ def make_surrogate_style(
         "tag", "generalize", or a config block of the registry ``deid_strategies``.
     labels (Optional[dict]): canonical label → its strategy; None to use `default` for all.
     dates (Optional[dict]): settings of `surrogates.calendar.DateRules`, which shift dates and ages; None for a shift
-        of at most three years into the past.
+        of whole weeks, at most three years into the past.
     RETURNS (SurrogateStyle): the style.
     RAISES: ConfigError for an unknown label (D692), strategy (D697, D698), date setting (D837) or date style (D660),
         or if no date offset satisfies the rules (D661).

@@ -1,7 +1,7 @@
 """Replace dates and ages: dates are shifted by a secret offset, or reduced to what HIPAA Safe Harbor allows.
 
 All full dates of a patient are shifted by the same number of days, so that the intervals between them stay the same.
-They keep their format: order, separators, leading zeros, blanks, line breaks, and the case and inflection of names.
+By default it is a multiple of 7, so that weekdays stay the same, too. Dates keep their format: order, separators, leading zeros, blanks, line breaks, and the case and inflection of names.
 A part of a full date of the note ("February" next to "14-2", "the 14th") moves with that date. Other dates without a
 day, month or year are shifted by a constant number of months, quarters, years or decades that follows from the offset
 (`rules.Shift`). Relative days ("ayer", "3 days later") and times of day are not changed. A day that

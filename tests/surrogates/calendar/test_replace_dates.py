@@ -42,7 +42,7 @@ def test_all_intervals_of_a_patient_are_kept(key, days):
     assert len({after - before for before, after in zip(days, moved, strict=True)}) == 1
 
 
-@given(KEYS, DAYS, st.sampled_from([{}, {"reference": NOTE}, {"keep_weekday": True}, {"season": 20}]))
+@given(KEYS, DAYS, st.sampled_from([{}, {"reference": NOTE}, {"keep_weekday": False}, {"season": 20}]))
 @settings(deadline=None, max_examples=100)
 def test_no_date_moves_to_the_future_with_or_without_a_known_note_date(key, day, rules):
     moved = date.fromisoformat(replace(day.isoformat(), key=key, **rules)[0])
@@ -117,11 +117,40 @@ def test_the_season_stays_if_the_rules_say_so(key, day):
     assert replace("verano", key=key, season=10) == ["verano"]
 
 
-def test_the_weekday_stays_if_the_rules_say_so():
-    assert replace("lunes", keep_weekday=True) == ["lunes"]
-    assert replace("lunes") != ["lunes"]
-    moved = date.fromisoformat(replace("2014-03-12", keep_weekday=True)[0])
-    assert moved.weekday() == date(2014, 3, 12).weekday()
+@given(KEYS, DAYS)
+@settings(deadline=None, max_examples=100)
+def test_the_weekday_stays(key, day):
+    assert replace("lunes", key=key) == ["lunes"]
+    assert date.fromisoformat(replace(day.isoformat(), key=key)[0]).weekday() == day.weekday()
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"), [("es", "martes 4 de noviembre de 2014"), ("en", "Tue, Nov 4, 2014"), ("fi", "ti 4.11.2014")]
+)
+def test_a_weekday_beside_its_date_stays_and_the_date_moves(lang, text):
+    made = replace(text, lang=lang)[0]
+    assert made != text
+    assert made.split()[0] == text.split()[0]
+
+
+def test_the_weekday_changes_if_the_rules_say_so():
+    assert replace("lunes", keep_weekday=False) not in (["lunes"], [None])
+    moved = date.fromisoformat(replace("2014-03-12", keep_weekday=False)[0])
+    assert moved.weekday() != date(2014, 3, 12).weekday()
+
+
+@pytest.mark.parametrize(
+    ("rules", "number"),
+    [({}, 155), ({"keep_weekday": False}, 930), ({"span": 3650}, 517), ({"span": 3650, "season": 30}, 80)],
+)
+def test_there_are_as_many_offsets_as_the_guide_says_and_all_of_them_are_drawn(rules, number):
+    """An attacker who knows a date has to guess among them; the guide has the same table."""
+    chosen = DateRules(**rules)
+    possible = offsets(chosen.span, chosen.past, chosen.keep_weekday, chosen.season)
+    assert len(possible) == len(set(possible)) == number
+    drawn = {Shift.draw(PROJECT.patient(str(n)), chosen).days for n in range(2_000)}
+    assert drawn <= set(possible)
+    assert len(drawn) > 0.85 * number
 
 
 def test_the_offset_is_never_a_whole_year():

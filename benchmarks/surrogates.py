@@ -138,10 +138,15 @@ def keeps_original(mention: Mention, made: str) -> bool:
 
 
 def repaired(text: str) -> str:
-    """Fold a text and write the characters that a scan confuses as one of them: "De1gado", "DeIgado" → "delgado"."""
+    """Fold a text and write the characters that a scan confuses as one of them: "De1gado", "DeIgado" → "delgado".
+
+    Words of one or two characters are only folded: the codes "LA" and "IA" are different states.
+    """
     words = (word.strip(",.;:-") for word in fold(text).split())
     return " ".join(
-        word.translate(CONFUSED).replace("rn", "m").replace("vv", "w") if LETTERS.search(word) else word
+        word.translate(CONFUSED).replace("rn", "m").replace("vv", "w")
+        if LETTERS.search(word) and len(word) > 2
+        else word
         for word in words
     )
 

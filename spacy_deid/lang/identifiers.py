@@ -114,6 +114,10 @@ def _no_dated_kind(code: str, move: MoveDate) -> IdentifierKind | None:
     return None
 
 
+def _not_lengthened(code: str) -> Parts | None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class IdentifierConventions:
     """The identifiers that are used in a language's countries, and the words that are written around them.
@@ -127,8 +131,8 @@ class IdentifierConventions:
     words (frozenset[str]): names of identifiers ("hetu", "nhs"), casefolded. They are not replaced where they occur in
         a mention.
     conjunctions (Sequence[str]): words ("and") that are not replaced between two numbers of a mention.
-    always_issued (str): regular expression of national numbers without a check digit that get no surrogate, because
-        every number of this form can be somebody's.
+    overlong (Callable[[str], Optional[Parts]]): code of a national number without a check character → the parts of
+        surrogates that no register issues, because they have more digits; None for other codes.
     """
 
     kinds: Sequence[IdentifierKind] = ()
@@ -137,7 +141,7 @@ class IdentifierConventions:
     dated_kind: Callable[[str, MoveDate], IdentifierKind | None] = _no_dated_kind
     words: frozenset[str] = frozenset()
     conjunctions: Sequence[str] = ()
-    always_issued: str = r"(?!)"
+    overlong: Callable[[str], Parts | None] = _not_lengthened
 
 
 def spread(pattern: str) -> Parts:

@@ -1,11 +1,14 @@
-"""Read the names of persons and towns that a scan damaged, before their surrogates are made.
+"""Read the names, towns, telephone numbers and ages that a scan damaged, before their surrogates are made.
 
 Optical character recognition writes digits and marks for letters: "De1gado", "Vi!la5eca", "8lethyn". A surrogate that
 is made character by character would keep the letters in between ("De0soro"). So a damaged word is read first: as the
 name of the note or of the name lists that a scanner confuses with it (`dictionaries.damaged.read_scan`), otherwise
 letter by letter. A mention with a word that cannot be read gets no surrogate, and a tag is written.
 
-The same holds for a name that was spelled out in dictation ("o double l e r e n", "whiskey alpha bravo"): the
+In telephone numbers and ages it is the other way round: letters are read as the digits that they were ("O5O 997 34ZO",
+"6l añ0s").
+
+A name gets a tag, too, if it was spelled out in dictation ("o double l e r e n", "whiskey alpha bravo"): the
 surrogates of its letters would show how long the name is and which letters recur.
 """
 
@@ -22,6 +25,9 @@ from .people.name_lists import NAME_TYPES, load_names
 TOWNS = frozenset({"CITY", "STATE", "COUNTRY"})
 """Labels of places whose damaged words are read."""
 
+NUMBERS = frozenset({"PHONE", "FAX", "AGE"})
+"""Labels of numbers whose damaged digits are read."""
+
 _WORD = re.compile(r"[^\W_]+(?:[|!][^\W_]+)*")
 _SPLIT = re.compile(rf"({_WORD.pattern})")
 _DAMAGED = re.compile(r"[^\W\d_][\d|!]|[\d|!][^\W\d_]")  # a digit or mark beside a letter
@@ -34,18 +40,26 @@ _INITIAL = re.compile(r"\d*[A-ZÀ-ÖØ-Þ]\d*")  # an initial beside a number
 _READ = {"0": "o", "1": "l", "|": "l", "!": "l", "2": "z", "5": "s", "6": "g", "8": "b", "9": "g"}
 _MARKS = str.maketrans("|!", "ll")
 _VOWELS = frozenset("aeiouy")
+_DIGITS = str.maketrans("OoQDlI|!iZzSsGbBgq", "0000111112255" + "68899")
+_NUMBER = re.compile(r"(?<![^\W_])[\dOoQDlI|!iZzSsGbBgq]+(?![^\W_])")
+_AGE_WORD = re.compile(r"(?<![^\W_])(?:[^\W\d_]|0(?=[^\W\d_]{2}))[^\W_]*")
+_BROKEN = re.compile(r"(?<=[^\W\d_])-\s*\n\s*(?=[^\W\d_])")
 
 
 def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]:
-    """Read the damaged words of names and towns in a note.
+    """Read the damaged words of names and towns, and the damaged digits of telephone numbers and ages, in a note.
 
     mentions (Sequence[Mention]): all mentions of the note, in the order of the text.
     lang (str): ISO 639-1 code of the note's language.
     RETURNS (list[Optional[Mention]]): the mentions, in which each damaged word of a person or town is replaced by the
-        word that was read; None for a person who is spelled out, and for a mention with a word that cannot be read.
+        word that was read, and each damaged number by its digits; None for a person who is spelled out, and for a
+        mention with a word that cannot be read.
     """
     spelled = [m.label in PERSONS and _is_spelled(m.text, lang) for m in mentions]
     out = [None if letters else mention for mention, letters in zip(mentions, spelled, strict=True)]
+    for i, m in enumerate(out):
+        if m and m.label in NUMBERS:
+            out[i] = m._replace(text=_read_number(m.text, words=m.label == "AGE"))
     places = [i for i, m in enumerate(out) if m and m.label in PERSONS | TOWNS and _has_damage(m.text)]
     if not places:
         return out
@@ -58,6 +72,29 @@ def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]
         parts = [read.get(part, part) for part in _SPLIT.split(mention.text)]
         out[i] = None if None in parts else mention._replace(text="".join(part or "" for part in parts))
     return out
+
+
+def _read_number(text: str, words: bool) -> str:
+    """Return a telephone number or an age with digits for the letters and marks that a scan wrote for them.
+
+    A number is read only if it has a digit, or if its text has more digits than letters ("O7 7OlO 6Bl2").
+
+    text (str): the mention.
+    words (bool): whether the text may have words, as an age has; digits in them are read as letters, and words that a
+        line end breaks are joined.
+    RETURNS (str): the text as it was before the scan.
+    """
+    mostly = sum(map(str.isdecimal, text)) > sum(map(str.isalpha, text))
+
+    def digits(match: re.Match[str]) -> str:
+        decade = words and match[0].endswith("s")  # "60s"
+        read = match[0].translate(_DIGITS) if mostly or any(map(str.isdecimal, match[0])) else match[0]
+        return match[0] if decade else read
+
+    read = _NUMBER.sub(digits, text)
+    if not words:
+        return read
+    return _BROKEN.sub("", _AGE_WORD.sub(lambda word: "".join(_READ.get(char, char) for char in word[0]), read))
 
 
 def _is_spelled(text: str, lang: str) -> bool:

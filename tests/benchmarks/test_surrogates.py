@@ -87,5 +87,10 @@ def test_a_piece_of_a_damaged_name_is_noticed(original, made, kept):
     assert figure("originals kept", ("PATIENT", original, made)) == kept
 
 
+def test_a_short_code_that_a_scan_would_confuse_is_no_original():
+    assert figure("originals kept", ("STATE", "LA", "IA")) == 0
+    assert figure("originals kept", ("STATE", "LA", "la")) == 1
+
+
 def test_a_date_with_another_digit_is_no_original():
     assert figure("originals kept", ("DATE", "2008", "2006"), ("DATE", "6th May", "8th May")) == 0

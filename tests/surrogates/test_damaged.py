@@ -39,6 +39,39 @@ def test_a_damaged_town_is_read():
     assert read("es", "5an Migue1 e1 Grande", label="CITY") == ["San Miguel el Grande"]
 
 
+@pytest.mark.parametrize(
+    ("label", "damaged", "whole"),
+    [
+        ("PHONE", "O5O 997 34ZO", "050 997 3420"),
+        ("PHONE", "(6O4) S43 22 8l", "(604) 543 22 81"),
+        ("FAX", "0l6S4 496 OI9O", "01654 496 0190"),
+        ("PHONE", "555 0134 ext. 12", "555 0134 ext. 12"),
+        ("PHONE", "1-800-FLOWERS", "1-800-FLOWERS"),
+        ("AGE", "3l añ0s", "31 años"),
+        ("AGE", "6l", "61"),
+        ("AGE", "67 a-\nños", "67 años"),
+        ("AGE", "62 year 0ld", "62 year old"),
+        ("AGE", "mid 60s", "mid 60s"),
+        ("AGE", "77yo", "77yo"),
+    ],
+)
+def test_the_digits_of_a_damaged_number_are_read(label, damaged, whole):
+    assert read("en", damaged, label=label) == [whole]
+
+
+def test_a_damaged_telephone_number_becomes_one_without_damage_and_a_damaged_age_stays_true():
+    mentions = [Mention("O5O 997 34ZO", "PHONE"), Mention("050 997 3420", "PHONE"), Mention("5Z v", "AGE")]
+    damaged, whole, age = SurrogateStyle().replace(mentions, KEY, "fi", allow_all)
+    assert damaged.text == whole.text
+    assert not any(map(str.isalpha, damaged.text))
+    assert age.text == "52 v"
+
+
+def test_a_damaged_age_over_89_does_not_stay():
+    (age,) = SurrogateStyle().replace([Mention("9l años", "AGE")], KEY, "es", allow_all)
+    assert age.text == "90+ años"
+
+
 @pytest.mark.parametrize("name", ["Fernández", "Smith2", "A1", "2nd", "Ana", "Cornwell"])
 def test_an_undamaged_name_is_unchanged(name):
     assert read("en", name) == [name]

@@ -12,7 +12,8 @@ character, a date that does not exist, or characters that the numbers never have
 - Health card (CIP): day of birth 32 – 39 (72 – 79 for women).
 - Physician's number: provinces 53 – 99, which do not exist (INE).
 - Plates: the letter Q, which is never used (Real Decreto 2822/1998, annex XVIII); before 2000, a province code with Q.
-- A national number without a check character gets no surrogate: every number of this form may be somebody's.
+- National numbers without a check character (DNI of Argentina and Peru, cédula of Colombia) have at most eight digits,
+  or ten that begin with 1; foreigners' cards of Peru have nine. A surrogate has one more digit, or begins with 9.
 """
 
 import re
@@ -314,6 +315,22 @@ def _moved(year: str, month: str, day: str, move: MoveDate, century: int) -> dat
         return None
 
 
+def overlong(code: str) -> Parts | None:
+    """Return the parts of surrogates of a national number without a check character, which have too many digits.
+
+    The DNI of Spain, Argentina and Peru have at most eight digits (Real Decreto 1553/2005; Ley 17.671; Ley 26497), and
+    so have the cédulas of Colombia before the NUIP of ten digits, which is counted from 1 000 000 000 (Registraduría).
+    Nine digits that begin with 1 to 5 are no telephone number of Spain or Peru either.
+
+    code (str): letters and digits of the number.
+    RETURNS (Optional[Parts]): nine digits for a code of five to eight, ten that begin with 9 for one of nine or ten;
+        None for other codes.
+    """
+    if not code.isdecimal() or not 5 <= len(code) <= 10:
+        return None
+    return ["12345", *[DIGITS] * 8] if len(code) <= 8 else ["9", *[DIGITS] * 9]
+
+
 IDENTIFIERS = IdentifierConventions(
     kinds=(
         IdentifierKind("NUSS", r"\d{12}", _nuss_parts, finish_nuss, void=_void_modulo_97),
@@ -392,7 +409,7 @@ IDENTIFIERS = IdentifierConventions(
         "numero número nro no nss nuhsa nuss rfc run rut tel tlf tfno s/n sn sns pin ref".split()
     ),
     conjunctions=("y", "e", "o", "u", "a", "al"),
-    always_issued=r"\d{6,10}",
+    overlong=overlong,
 )
 
 VALIDATORS = {

@@ -1,12 +1,12 @@
 """Replace dates and ages: dates are shifted by a secret offset, or reduced to what HIPAA Safe Harbor allows.
 
 All full dates of a patient are shifted by the same number of days, so that the intervals between them stay the same.
-By default it is a multiple of 7, so that weekdays stay the same, too. Dates keep their format: order, separators, leading zeros, blanks, line breaks, and the case and inflection of names.
-A part of a full date of the note ("February" next to "14-2", "the 14th") moves with that date. Other dates without a
-day, month or year are shifted by a constant number of months, quarters, years or decades that follows from the offset
-(`rules.Shift`). Relative days ("ayer", "3 days later") and times of day are not changed. A day that
-does not exist (31/02) is treated as a day of the next month. Ages up to 89 years are not changed, because they remain
-true.
+By default it is a multiple of 7, so that weekdays stay the same, too. Dates keep their format: order, separators,
+leading zeros, blanks, line breaks, and the case and inflection of names. A part of a full date of the note ("February"
+next to "14-2", "the 14th") moves with that date. Other dates without a day, month or year are shifted by a constant
+number of months, quarters, years or decades that follows from the offset (`rules.Shift`). Relative days ("ayer", "3
+days later") and times of day are not changed. A day that does not exist (31/02) is treated as a day of the next month.
+Ages up to 89 years are not changed, because they remain true.
 
 An age over 89 becomes "90+". A date more than 90 years before the note is moved to a later year, so that it reveals an
 age of 90 at most. An age that only follows from several mentions ("at 70, 25 years ago") is not detected. The age is

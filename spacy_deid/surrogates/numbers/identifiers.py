@@ -24,6 +24,7 @@ _OID = re.compile(r"\s*[0-2](?:\.\d+){3}(?=\.)")
 _TRIES = 200
 _STEPS = 500  # of cycle walking
 _RUN = re.compile(r"[A-Z]{3,}")
+_THOUSANDS = re.compile(r"\d{1,3}([.,'’ \u00a0])\d{3}(?:\1\d{3})*")
 _RUDE = re.compile(r"[AEIOUY]|KKK|SSS|FCK|FKK|CNT|NGR|NZS")
 
 _TOKEN = re.compile(r"(?<![^\W_])(?:[^\W\d_]+(?:[/-][^\W\d_]+)?(?=[\s.:#º°ª-]|$)|[^\W\d_]{2,}(?=\d))")
@@ -68,14 +69,21 @@ class Layout:
         return any(m[0].islower() or (len(m[0]) > 3 and not m[0].isupper()) for m in words)
 
     def write(self, code: str) -> str:
-        """Replace the code in the text by another one of the same length, in the case of the original.
+        """Replace the code in the text by another one, in the case of the original.
 
-        code (str): letters A to Z and digits 0 to 9.
+        code (str): letters A to Z and digits 0 to 9. If it has more characters than the old one, the additional ones
+            are written before the others; groups of three digits are formed anew.
         RETURNS (str): the text with the new code.
         """
+        more = len(code) - len(self.positions)
+        first, last = (self.positions[0], self.positions[-1] + 1) if self.positions else (0, 0)
+        if more and (grouped := _THOUSANDS.fullmatch(self.text[first:last])):
+            head = (len(code) - 1) % 3 + 1
+            groups = [code[:head], *(code[i : i + 3] for i in range(head, len(code), 3))]
+            return self.text[:first] + grouped[1].join(groups) + self.text[last:]
         small = self.text.islower()
         out = list(self.text)
-        for i, new in zip(self.positions, code, strict=True):
+        for i, new in zip(self.positions, code[more:], strict=True):
             old = self.text[i]
             if old.isdecimal() and new.isdecimal():
                 out[i] = chr(ord(old) - int(old) + int(new))  # in the script of the old digit
@@ -83,6 +91,7 @@ class Layout:
                 out[i] = new.lower()
             else:
                 out[i] = new
+        out.insert(first, code[:more])
         return "".join(out)
 
 
@@ -167,7 +176,7 @@ def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identi
     lang (str): ISO 639-1 code of the note's language.
     move (MoveDate): a function that shifts dates of birth within identifiers; see `move_birth`.
     RETURNS (Optional[Union[Identifier, BirthIdentifier]]): the identifier; None if no surrogate can be made, because
-        the mention has no digits, contains words, or has a form of which every number may be issued.
+        the mention has no digits, or contains words.
     """
     conventions = get_language(lang).identifiers
     if found := conventions.find_birth_number(text):
@@ -182,8 +191,8 @@ def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identi
     if kind is None and label in _STATE_NUMBERS and not root:
         # A number with a typing error has the form of its kind, and its surrogate must not be valid either.
         kind = next((kind for kind in kinds if kind.is_checked and kind.has_form(layout.code, text, label)), None)
-    if kind is None and label == "NATIONAL_ID" and re.fullmatch(conventions.always_issued, layout.code):
-        return None
+    if kind is None and label == "NATIONAL_ID" and (parts := conventions.overlong(layout.code)):
+        kind = IdentifierKind("overlong", "", lambda _: parts, drawn=True)
     return Identifier(layout, kind or _PLAIN, kinds)
 
 

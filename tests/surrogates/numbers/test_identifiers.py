@@ -102,10 +102,26 @@ def test_a_number_with_a_typing_error_does_not_become_a_valid_one(lang, label, t
         assert not get_validator(validator)(new) or (validator == "nhs" and new.startswith("999"))
 
 
-@pytest.mark.parametrize("text", ["45.871.236", "DNI 45871236", "1032456789"])
-def test_a_national_number_without_a_check_character_gets_no_surrogate(text):
-    assert one("es", "NATIONAL_ID", text) is None
-    assert one("es", "MRN", text) is not None
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("45.871.236", r"[1-5]\d\d\.\d{3}\.\d{3}"),
+        ("DNI 45871236", r"DNI [1-5]\d{8}"),
+        ("167.803", r"[1-5]\d\d\.\d{3}\.\d{3}"),
+        ("32.14-\n7.906", r"[1-5]\d\d\.\d\d-\n\d\.\d{3}"),
+        ("1.032.456.789", r"9\.\d{3}\.\d{3}\.\d{3}"),
+        ("001773902", r"9\d{9}"),
+    ],
+)
+def test_a_national_number_without_a_check_character_becomes_one_that_is_too_long_to_be_issued(text, form):
+    for n in range(40):
+        assert re.fullmatch(form, one("es", "NATIONAL_ID", text, key=PROJECT.patient(str(n))))
+    assert len(one("es", "MRN", text)) == len(text)
+
+
+def test_all_spellings_of_a_national_number_without_a_check_character_become_the_same_number():
+    first, second = replace("es", ("NATIONAL_ID", "45.871.236"), ("NATIONAL_ID", "45871236"))
+    assert first.replace(".", "") == second
 
 
 @pytest.mark.parametrize(

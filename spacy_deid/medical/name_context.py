@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..dictionaries.normalise import normal_form
-from ..dictionaries.terms import function_words
+from ..dictionaries.terms import function_words, name_words
 from ..lang import FALLBACK, get_language, resource_folders
 from ..surrogates.forbidden import offensive_words
 from .use import MedicalUse, SpanIndex
@@ -106,6 +106,7 @@ _CHAIN = re.compile(rf"{CAPITALISED}[-–]{CAPITALISED}")
 _LOWER_BEFORE = re.compile(r"(?<![\w'’-])([a-zà-öø-ÿ]{2,})[ (]{1,2}$")
 _ARTICLES = frozenset({"the", "an", "el", "la", "un", "una", "del", "al"})
 _TECHNICAL = frozenset({"anatomy", "device", "organism", "procedure", "score", "test", "unit"})
+_LONGEST_HEAD = 8  # characters before a name that an abbreviated head word and a space take
 _APART = 6  # characters: between names in a list, a comma or "and"
 _LISTED = re.compile(r"[ ]?(?:,|;|/|\+|\band\b|\by\b|\be\b|\bja\b|\bsekä\b|\bor\b)[ ]?")
 # From the word for an institution to a name in its name: "Instituto Colombiano del".
@@ -141,6 +142,8 @@ class NameContext:
         self._sign_before = pattern_before(data["signs_before"], "")
         self._sign_after = pattern_after(data["signs_after"])
         self._possessive = bool(data["possessive"])
+        heads = "|".join(data.get("ambiguous_heads", ())) or "(?!)"
+        self._ambiguous_head = re.compile(rf"(?<!\w)(?:{heads})[ ]", re.IGNORECASE)
         self._heading = pattern_before(data["headings"], r":[^.:\n]{0,60}(?:[,;/]|\by|\bja|\band)[ ]")
 
     def person(self, text: str, start: int, end: int, *, headed: bool = False) -> str:
@@ -257,6 +260,20 @@ class NameContext:
             return False
         left, right = text[max(0, start - REACH) : start], text[end : end + REACH]
         return bool(self._sign_before.search(left) or self._sign_after.match(right))
+
+    def ambiguous(self, text: str, start: int, end: int) -> bool:
+        """Check whether a head word can be the abbreviation of a profession, and the name can be that of a person.
+
+        text (str): the note.
+        start, end (int): span of a medical term.
+        RETURNS (bool): True for "enf. Cid", which can be a disease or a nurse ("enfermera"); False for "enf. Crohn".
+        """
+        phrase = _line(text, start) + text[start:end]
+        match = self._ambiguous_head.search(phrase, max(0, len(phrase) - (end - start) - _LONGEST_HEAD))
+        if match is None:
+            return False
+        names = name_words(self.lang)
+        return any(normal_form(word) in names for word in re.findall(CAPITALISED, phrase[match.end() :]))
 
     def acts(self, text: str, start: int, end: int) -> bool:
         """Check whether a person's role precedes a name or an activity follows it: "daughter Bell", "Bell walked".

@@ -137,6 +137,8 @@ class UnlistedEponyms:
         owned = bool(self._ownership and self._ownership.search(phrase))
         introduced = bool(self._introducers.search(left))
         listed = all(not eponym_words().isdisjoint(forms) for forms in names)
+        if not listed and (match[tier].isupper() or self._titled(match)):
+            return False
         if tier == "named" and not owned:
             return True
         if not listed and all(not given_names().isdisjoint(forms) for forms in names):
@@ -156,6 +158,11 @@ class UnlistedEponyms:
         if (result and not owned) or (tier == "thing" and (listed or not owned)):
             return not common
         return not common and tier == "name" and bool(self._before.search(left))
+
+    def _titled(self, match: re.Match[str]) -> bool:
+        """Whether a phrase is written like a person's name: "Joy Drain". Nobody is called "Joy Syndrome"."""
+        rest = match[0].replace(match[match.lastgroup or 0], "", 1).strip(" -'’s")
+        return bool(re.fullmatch(CAPITALISED, rest)) and not self._unowned.search(rest)
 
     def _bare_rule(self, match: re.Match[str], left: str, right: str) -> str:
         """The rule of a rare name without a head word that stands where only a disease or a sign can; "" if none."""

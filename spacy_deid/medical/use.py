@@ -26,6 +26,10 @@ _VARIANTS = frozenset(
 )
 
 
+# tiers of `unlisted_eponyms`, which are the kinds of eponyms that the dictionary lacks
+_UNLISTED = frozenset({"chain", "thing", "organ", "named", "pair", "name"})
+
+
 class MedicalUse(NamedTuple):
     """A span of a note that is probably medical, so that a detection of an identifier in it can be removed.
 
@@ -47,6 +51,11 @@ class MedicalUse(NamedTuple):
     def named(self) -> bool:
         """Whether the text contains a name after which the term is called: "Parkinson's disease", "Parkinson"."""
         return self.form in ("eponym", "name")
+
+    @property
+    def listed(self) -> bool:
+        """Whether the text is an eponym with a head word that the medical dictionary contains."""
+        return self.form == "eponym" and self.rule.partition(":")[2] not in _UNLISTED
 
     @property
     def headed(self) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
 from ..lang import shared_words
-from .name_context import NameContext
+from .name_context import NameContext, eponym_words
 from .use import IDENTIFIERS, PERSONS, MedicalUse, SpanIndex
 
 _ROLES = PERSONS - {"PERSON"}
@@ -23,6 +23,7 @@ _OWN = "patient:"  # rules of the patient's own index
 _STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
 _REACH = 24  # characters before a stretch
 _WORD = re.compile(r"[^\W\d_]+")
+_LETTER_UNIT = re.compile(r"\d[ ]?[^\W\d_](?!\w)")
 _SHORTEST = 3  # letters of a remembered name
 _LONGEST_ENDING = 4  # letters that a case or a possessive adds at most: "Crohnin", "Parkinsonille"
 
@@ -89,7 +90,8 @@ class Veto:
                     "/" in item.rule and item.label in PERSONS and not item.listed
                     for item in self._records(start, end)
                 )
-                if ruled or len(words) > 1 or self._context.person(self._text, start, end) in _STRONG:
+                alone = [word for word in words if normal_form(word) not in eponym_words()]
+                if ruled or alone or len(words) > 1 or self._context.person(self._text, start, end) in _STRONG:
                     self._names.add(name, clinician=label == "CLINICIAN" or self._context.clinician(self._text, start))
 
     def __call__(self, start: int, end: int, use: MedicalUse) -> bool:
@@ -102,12 +104,14 @@ class Veto:
         if use.weak and _room_pattern().search(self._text, max(0, start - _REACH), start):  # "Room L4" is no vertebra
             return True
         near = self._records(start, end)
-        if any(
-            self._forbids(item, use) or (item.label == "AGE" and _age_pattern().match(self._text, end))
-            for item in near
-        ):
+        if any(self._forbids(item, use) or (item.label == "AGE" and self._aged(start, end)) for item in near):
             return True
         return self._names.holds(self._text[start:end], headed=use.headed)
+
+    def _aged(self, start: int, end: int) -> bool:
+        """Whether a number has a unit of an age, or a single letter, as in "2 a 9 m"."""
+        text = self._text
+        return bool(_age_pattern().match(text, end) or _LETTER_UNIT.search(text, start, min(len(text), end + 3)))
 
     def _forbids(self, item: Detected, use: MedicalUse) -> bool:
         """Whether a detection, given the evidence that the text is medical, prevents the recovery of the text."""
@@ -117,7 +121,7 @@ class Veto:
             return item.listed or ("/" in item.rule and item.label in IDENTIFIERS)
         if item.label in IDENTIFIERS or (item.label == "ROOM" and use.form == "symbol"):
             return True
-        if use.weak or (not use.named and item.label not in PERSONS):
+        if use.weak or (item.label not in PERSONS and not use.listed):
             return item.listed or "/" in item.rule or item.score >= _SURE
         return item.listed and item.label in _ROLES and not use.headed
 

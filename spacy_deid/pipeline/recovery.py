@@ -30,6 +30,9 @@ _MARKS = ".,;:)"  # that a token may end with: "A." is one
 _NO_NAME = re.compile(r"['’]?s|[IVX]{1,4}|[ABC]", re.IGNORECASE)  # a possessive, or a class: "Chiari I"
 _YEAR = re.compile(r"(?:19|20)\d\d")  # without a unit, whatever stands before it
 _SAID = ("before", "after", "sign")  # reasons that hold of a name without its capital
+_LONGEST_CODE = 4  # letters of an abbreviation that may be a part of a code
+_CODE_BEFORE = re.compile(r"[^\W_][-/_.]$")
+_CODE_AFTER = re.compile(r"[-/_.][A-Z0-9]")
 _NAME_BEFORE = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ][^\W\d_]*[.,]?[ -]?$")
 _NAME_AFTER = re.compile(r",?[ -]?[A-ZÀ-ÖØ-ÞĀ-ſ]")
 
@@ -163,6 +166,9 @@ class Recovery:
 
     def _judged(self, text: str, use: MedicalUse, plain: SpanIndex[MedicalUse]) -> MedicalUse | None:
         """Return a medical use, with a reason in its rule if it is a bare name; None if it may name a person."""
+        listed = not use.rule.startswith("recovery/")
+        if listed and (_in_code(text, use.start, use.end) or self.context.ambiguous(text, use.start, use.end)):
+            return None
         if use.form == "name":
             reason = self.context.medical(text, use.start, use.end, plain, use.rule.rpartition(":")[2])
             sure = text[use.start].isupper() or reason in _SAID
@@ -183,6 +189,15 @@ class Recovery:
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Recovery":
         """Do nothing: the component is defined by its config."""
         return self
+
+
+def _in_code(text: str, start: int, end: int) -> bool:
+    """Return whether a medical term is a part of a code, as "RH" in "RH4471802" or "RH/DB/SRH"."""
+    if text[start - 1 : start].isalnum() or text[end : end + 1].isalnum():
+        return True
+    if not text[start:end].isupper() or end - start > _LONGEST_CODE:
+        return False
+    return bool(_CODE_BEFORE.search(text, max(0, start - 2), start) or _CODE_AFTER.match(text, end))
 
 
 def _piece(ent: Span, use: MedicalUse, text: str, context: NameContext) -> Span | None:

@@ -172,3 +172,38 @@ def test_labels_that_are_never_medical_cannot_be_set_and_stay(english, label):
     with pytest.raises(ConfigError, match=label):
         make(labels=[label])
     assert kept(english, "Crohn's disease", ("Crohn", label)) == [(0, "Crohn")]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "flag", "label"),
+    [
+        ("es", "Turno de noche, enf. Cid. Constantes estables.", "Cid", "CLINICIAN"),
+        ("en", "Visit no: RH13-044826", "RH13-044826", "ENCOUNTER_ID"),
+        ("en", "Anti-D given 30th July, batch RH4471802.", "RH4471802", "DEVICE"),
+        ("fi", "anti-D annettu rv 29, erä RH6081.", "RH6081", "DEVICE"),
+        ("en", "Our Ref: RH/DB/SRH 602281", "RH", "CLINICIAN"),
+        ("en", "Surg Hook/ assist Joy Drain / gas Will Sleep", "Joy Drain", "CLINICIAN"),
+        ("en", "ORH Endoscopy Suite, Room 2", "ORH", "HOSPITAL"),
+        ("en", "RFRMC TUMOR BOARD minutes", "RFRMC", "HOSPITAL"),
+        ("en", "TST 11 mm, CXR neg, INH 9 mo c/t 7/10. No rpt TST.", "7/10", "DATE"),
+        ("fi", "Muuta: p. 3, 6 tyhjät.", "3", "ROOM"),
+        ("es", "FN 05.04.08  2 a 9 m  cama 512", "a 9", "AGE"),
+    ],
+)
+def test_codes_units_and_persons_that_resemble_medical_terms_stay(lang, text, flag, label):
+    assert kept(make(lang), text, (flag, label)) == [(text.index(flag), flag)]
+
+
+@pytest.mark.parametrize(("name", "rest"), [("Crohn", "enf. "), ("Crohn", "enf. de "), ("Wilson", "enf. de ")])
+def test_an_abbreviated_disease_without_the_name_of_a_person_is_recovered(name, rest):
+    assert kept(make("es"), f"AP: {rest}{name} desde 2010.", (name, "PERSON")) == []
+
+
+def test_the_word_of_a_person_in_the_note_stays_in_an_eponym_that_no_list_has():
+    text = "Xanthou refused. Positive Xanthou sign on the left."
+    assert len(kept(make("en"), text, ("Xanthou", "PATIENT"), ("Xanthou", "PERSON"))) == 2
+
+
+def test_a_place_found_with_certainty_stays_next_to_a_disease():
+    text = "from Lake Charles, Louisiana, dx unknown."
+    assert kept(make("en"), text, ("Louisiana", "STATE", "model", 0.99)) == [(19, "Louisiana")]

@@ -72,15 +72,17 @@ ARROWS = {
     "results spans surrogates",
     # ehr, dictionaries: the persons of an export become a dictionary, by the code that reads the tables of an EHR
     # the temporary dictionary and the labelled values of structured records
-    "exports": "deidentifier dictionaries errors loading offsets results spans",
+    "exports": "deidentifier dictionaries documents ehr errors io loading offsets results spans",
     "fhir": "deidentifier dictionaries documents ehr errors exports io labels loading results surrogates",
     "hl7": "deidentifier dictionaries documents ehr errors exports io labels loading offsets patient_ids processes "
     "results surrogates",
+    "cda": "deidentifier dictionaries documents ehr errors exports labels loading offsets patient_ids results "
+    "surrogates",
     "app": "__init__ deidentifier dictionaries documents errors evaluation fhir io labels llm loading offsets "
     "processes results saving spans surrogates vault",
-    "cli": "__init__ adaptation app audit background data_models deidentifier dictionaries documents ehr ehr_fields "
-    "errors evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies registries "
-    "results sampling saving spans surrogates synth vault warehouse",
+    "cli": "__init__ adaptation app audit background cda data_models deidentifier dictionaries documents ehr "
+    "ehr_fields errors evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies "
+    "registries results sampling saving spans surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",
 }

@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from .adapt import adapt_pipeline
 from .calibrate import calibrate
+from .cda import cda
 from .corpus import annotate, convert, synth
 from .dictionary import counts, dictionary, medical
 from .fhir import fhir
@@ -35,6 +36,7 @@ for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fair
     app.command()(command)
 app.command()(fhir)
 app.command()(hl7)
+app.command()(cda)
 app.command()(run)
 app.command(name="adapt")(adapt_pipeline)
 app.command()(serve)

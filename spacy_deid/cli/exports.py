@@ -29,7 +29,7 @@ _SHOWN = 20  # reasons on stderr for each file
 
 
 class Outcome(Protocol):
-    """What became of a resource or a message; see `fhir.run.Outcome` and `hl7.run.Outcome`."""
+    """What became of a resource, a message or a document; see `fhir.run.Outcome` and `exports.Outcome`."""
 
     type: str
     path: str
@@ -71,9 +71,9 @@ class ExportOptions:
 class ExportTally:
     """The counts of a run.
 
-    unit (str): what a file consists of: "resource" or "message".
+    unit (str): what a file consists of: "resource", "message" or "document".
     files (int): files that were written.
-    units (Counter): (type, status) → number of resources or messages.
+    units (Counter): (type, status) → number of units.
     removed (Counter): element → number of values that were removed.
     labels (Counter): label → number of values that were changed.
     """
@@ -85,7 +85,7 @@ class ExportTally:
     labels: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome) -> None:
-        """Count a resource or a message."""
+        """Count a unit."""
         self.units[outcome.type or "unknown", outcome.status] += 1
         self.removed += outcome.removed
         self.labels += outcome.labels
@@ -103,7 +103,7 @@ class ExportTally:
             "files": self.files,
             f"{self.unit}s": by_type,
             "labels": dict(sorted(self.labels.items())),
-            "removed_elements" if self.unit == "resource" else "removed_fields": dict(sorted(self.removed.items())),
+            "removed_fields" if self.unit == "message" else "removed_elements": dict(sorted(self.removed.items())),
         }
 
     def note(self, outcome: Outcome) -> None:
@@ -192,7 +192,7 @@ def release_export(
     paths (list[Path]): files or folders.
     suffixes (Sequence[str]): suffixes of the files that are read.
     detection, release, options, documents, config: the options of the command.
-    unit (str): what a file consists of: "resource" or "message".
+    unit (str): what a file consists of: "resource", "message" or "document".
     open_run (Callable): takes the deidentifier and settings by name, and returns the deidentifier of files.
     about (Mapping[str, str]): what the report says about the standard, such as the name of the profile.
     RAISES: typer.Exit(1) if a unit failed.

@@ -13,7 +13,7 @@ from typing import Any
 from ..documents import File
 from ..ehr.export_dictionary import Person
 from ..errors import Errors, InputError
-from ..exports import IDENTIFIER_LABELS
+from ..exports import IDENTIFIER_LABELS, SUFFIXES
 from .definitions import Element, check_resource, decode_base64, load_definitions
 from .identities import Identities, find_values
 from .json_values import Number
@@ -25,21 +25,6 @@ DAY = len("2000-01-31")
 
 _OLDEST = 89  # years; 45 CFR 164.514(b)(2)(i)(C)
 _YEARS = frozenset({"a", "year", "years", "yr"})
-
-SUFFIXES: Mapping[str, str] = {
-    "text/plain": ".txt",
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/rtf": ".rtf",
-    "application/rtf": ".rtf",
-    "application/pdf": ".pdf",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "application/vnd.oasis.opendocument.text": ".odt",
-    "image/png": ".png",
-    "image/jpeg": ".jpg",
-    "image/tiff": ".tif",
-}
-"""Content type of an attachment → suffix of the file that it is read as. Other attachments are removed."""
 
 _CONTACTS = {"phone": "PHONE", "sms": "PHONE", "pager": "PHONE", "fax": "FAX", "email": "EMAIL", "url": "URL"}
 _OWNERS = {"PATIENT": "MRN", "CLINICIAN": "LICENSE"}  # label of a person → of a number without a type

@@ -20,10 +20,11 @@ from typing import Any
 
 from ..deidentifier import Deidentifier
 from ..errors import ConfigError, Errors, describe
+from ..exports import Outcome
 from ..io import write_whole
 from ..processes import Failure, Workers
 from .framing import Frame, FrameReader, make_answer
-from .run import Hl7Deidentifier, Outcome
+from .run import Hl7Deidentifier
 
 _BLOCK = 64 * 1024
 _REASONS = {"cut": "another message began before the end of the frame", "large": "the message is too large"}

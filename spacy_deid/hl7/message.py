@@ -17,22 +17,16 @@ from ..deidentifier import Deidentifier
 from ..documents import File
 from ..ehr.export_dictionary import Person
 from ..errors import Errors, InputError
-from ..exports import IDENTIFIER_LABELS, check_result, release_values
+from ..exports import IDENTIFIER_LABELS, check_result, limit_age, read_timestamp, release_values, write_timestamp
 from ..offsets import Edit
 from ..results import Result
 from .identities import Identities
-from .messages import Message, Segment, Text, read_text
+from .messages import Message, Segment, Text, parse_message, read_text
 from .profile import Profile, Rule, SegmentRule
 
 _NULL = '""'  # the value that deletes a field of the receiver
-_DATE = re.compile(r"(\d{4})(?:(\d\d)(?:(\d\d)(\d{2,6}(?:\.\d{1,4})?)?)?)?([+-]\d{4})?")
-_RELEASED_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
 _NUMBER = re.compile(r"[-+<>=.,/%:\s\d]{1,24}")
-_OLDEST = 89  # years; 45 CFR 164.514(b)(2)(i)(C)
-_PER_YEAR = {"mo": 12, "month": 12, "months": 12, "wk": 52, "week": 52, "weeks": 52, "d": 365, "day": 365, "days": 365}
-"""Unit of an age in OBX-6 → number of units in a year; others are years."""
 _LINES = ("OBX-5", "NTE-3")  # fields whose text can go on in the next segment
-_DAY = len("2000-01-31")
 _OWNERS = {"PATIENT": "MRN", "RELATIVE": "ID_OTHER", "CLINICIAN": "LICENSE"}  # role → label of a number without a type
 _SUFFIXES = {"pdf": ".pdf", "rtf": ".rtf", "html": ".html", "xhtml": ".html", "jpeg": ".jpg", "png": ".png"}
 _SUFFIXES |= {"jpg": ".jpg", "tiff": ".tif", "tif": ".tif", "plain": ".txt", "txt": ".txt", "text": ".txt"}
@@ -70,6 +64,11 @@ class Item:
     source: Any = field(repr=False)
     slots: list[Slot] = field(repr=False)
 
+    @property
+    def path(self) -> str:
+        """The field, such as "OBX-5"."""
+        return self.slots[0].path
+
 
 @dataclass(slots=True)
 class Draft:
@@ -104,7 +103,7 @@ class Draft:
 
         RAISES: NotDeidentified (D985) if it was not released.
         """
-        encoding, path = self.message.encoding, f"{self.path}: {item.slots[0].path}"
+        encoding, path = self.message.encoding, f"{self.path}: {item.path}"
         check_result(result, path)
         if isinstance(item.source, File):
             item.slots[0].released = base64.b64encode(result.copy).decode("ascii")
@@ -121,25 +120,33 @@ class Draft:
             slot.released = slot.written.write(inside, encoding)
             at = end + 1
 
-    def fill_values(self, deid: Deidentifier) -> None:
-        """De-identify the labelled values. RAISES: NotDeidentified (D985) if a step did not run."""
+    def fill_values(self, deid: Deidentifier) -> Counter[str]:
+        """De-identify the labelled values. RETURNS (Counter): label → number of values.
+
+        RAISES: NotDeidentified (D985) if a step did not run.
+        """
         values = [(slot.source, slot.label) for slot in self.values]
         released = release_values(deid, values, self.ehr, "hl7", self.path)
         for slot, value in zip(self.values, released, strict=True):
             if slot.label == "DATE":
-                is_date = _RELEASED_DATE.fullmatch(value) is not None
-                slot.released = value.replace("-", "") + slot.kept * (len(value) == _DAY) if is_date else ""
+                slot.released = write_timestamp(value, slot.kept)
             else:
                 slot.released = self.message.encoding.write(value)
+        return Counter(slot.label for slot in self.values)
 
     def join(self) -> bytes:
-        """Return the released message. RAISES: InputError (D413) if its encoding lacks a character."""
+        """Return the released message, which was parsed once more.
+
+        RAISES: InputError (D413) if its encoding lacks a character, and as `messages.parse_message`.
+        """
         encoding = self.message.encoding
         segments = []
         for segment, fields in self.lines:
             texts = ["".join(part if isinstance(part, str) else part.released for part in parts) for parts in fields]
             segments.append(Segment(segment.name, texts, segment.end))
-        return Message(encoding, segments, self.message.before, self.message.after).write(self.path)
+        data = Message(encoding, segments, self.message.before, self.message.after).write(self.path)
+        parse_message(data, self.path, encoding.charset)
+        return data
 
 
 def _part_of(edit: Edit, text: str, start: int, end: int) -> str:
@@ -231,9 +238,10 @@ def _find_date(message: Message, profile: Profile) -> str:
     """Return the date of the notes in a message; "" if no field has a full date."""
     for name, number in profile.dated:
         for segment in message.segments:
-            found = _DATE.match(segment.get(number)) if segment.name == name else None
-            if found and found[3]:
-                return f"{found[1]}-{found[2]}-{found[3]}"
+            text = segment.get(number).split(message.encoding.repetition)[0] if segment.name == name else ""
+            found = read_timestamp(text.split(message.encoding.component)[0])
+            if found and len(found[0]) == len("2000-01-31"):
+                return found[0]
     return ""
 
 
@@ -349,10 +357,7 @@ class _Walk:
         parts = set(name.lower().split(self._encoding.component))
         if not (parts | set(re.findall(r"\w+", name.lower()))) & self._profile.ages:
             return ""
-        unit = self._segment.get(6).split(self._encoding.component)[0].strip().lower()
-        per_year = _PER_YEAR.get(unit, 1)
-        numbers = [float(number.replace(",", ".")) for number in re.findall(r"\d+(?:[.,]\d+)?", plain)]
-        return str((_OLDEST + 1) * per_year) if max(numbers, default=0) > _OLDEST * per_year else ""
+        return limit_age(plain, self._segment.get(6).split(self._encoding.component)[0])
 
     def _keep(self, raw: str, plain: str) -> str:
         """Keep a value, unless it contains a name or a number of a person in the export."""
@@ -369,12 +374,11 @@ class _Walk:
 
     def _date(self, plain: str) -> str | Slot:
         """Make a slot of a date. The time of day is kept; what is no date is removed."""
-        found = _DATE.fullmatch(plain.strip())
+        found = read_timestamp(plain)
         if found is None:
             self._draft.removed[self._path] += 1
             return ""
-        day = "-".join(part for part in found.group(1, 2, 3) if part)
-        return self._value(day, "DATE", (found[4] or "") + (found[5] or ""))
+        return self._value(found[0], "DATE", found[1])
 
     def _text(self, raw: str) -> Slot:
         """Make a slot of free text."""

@@ -9,10 +9,8 @@ dictionary is in a temporary folder that only its owner can read, and is deleted
 """
 
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -20,48 +18,18 @@ from typing import Self
 
 from ..deidentifier import Deidentifier
 from ..dictionaries.store import StoreWriter
-from ..documents import File
-from ..errors import InputError, describe
-from ..exports import build_dictionary
-from ..io import check_encoding, whole_file
+from ..errors import InputError
+from ..exports import Outcome, build_dictionary, release_drafts, write_released
+from ..io import check_encoding
 from ..loading import find_component
 from ..surrogates.keys import ProjectKey
 from .identities import Identities
-from .message import Draft, Item, Splitter
+from .message import Draft, Splitter
 from .messages import parse_message, split_messages
 from .profile import Profile, default_profile
 
 SUFFIXES = (".hl7", ".er7", ".mllp", ".txt")
 """Suffixes of the files that are read: one message or many."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What became of a message.
-
-    type (str): the message code, such as "ORU", if the profile names it; otherwise "".
-    path (str): its position, such as "message 3".
-    status (str): "released", "review" if a person should look at it, "removed" if the profile does not name its type,
-        or "failed"; "pending" until one of these is decided.
-    reason (str): why it failed, without content.
-    data (Optional[bytes]): the released message, with its frame.
-    warnings (list[str]): what a person should look at.
-    removed (Counter): field or segment → number of values that were removed.
-    labels (Counter): label → number of spans that were changed in it.
-    """
-
-    type: str
-    path: str
-    status: str = "pending"
-    reason: str = ""
-    data: bytes | None = field(default=None, repr=False)
-    warnings: list[str] = field(default_factory=list)
-    removed: Counter[str] = field(default_factory=Counter)
-    labels: Counter[str] = field(default_factory=Counter)
-
-    def fail(self, error: Exception) -> None:
-        """Record why the message failed. The reason has no content."""
-        self.status, self.reason, self.data = "failed", describe(error), None
 
 
 class Hl7Deidentifier:
@@ -161,34 +129,7 @@ class Hl7Deidentifier:
         dictionary = self._identities.dictionary
         _ = dictionary.store
         pairs = [self._split(data, f"message {number}") for number, data in batch]
-        items: list[tuple[Outcome, Draft, Item]] = [
-            (outcome, parts, item) for outcome, parts in pairs if parts is not None for item in parts.items
-        ]
-        seconds = self._seconds if any(isinstance(item.source, File) for *_, item in items) else 0
-        sources = ((item.source, draft.ehr) for _, draft, item in items)
-        results = self.deid.pipe(sources, n_process=self._n_process, seconds=seconds)
-        for (outcome, draft, item), result in zip(items, results, strict=True):
-            place = item.slots[0].path
-            outcome.warnings += [f"{place}: {warning}" for warning in result.warnings]
-            outcome.labels.update(edit.label for edit in result.edits if edit.label)
-            try:
-                draft.fill(item, result)
-                if dictionary.has_weak_name(result.text, draft.person.patient_id):
-                    outcome.warnings.append(f"{place}: it has a common word that is also a name of the patient")
-            except Exception as error:
-                outcome.fail(error)
-        for outcome, parts in pairs:
-            if parts is None or outcome.status == "failed":
-                continue
-            try:
-                parts.fill_values(self.deid)
-                data = parts.join()
-                parse_message(data, outcome.path, self._encoding)
-                outcome.data, outcome.status = data, "review" if outcome.warnings else "released"
-                outcome.removed = parts.removed
-                outcome.labels.update(slot.label for slot in parts.values)
-            except Exception as error:
-                outcome.fail(error)
+        release_drafts(self.deid, pairs, dictionary, n_process=self._n_process, seconds=self._seconds)
         return [outcome for outcome, _ in pairs]
 
     def _split(self, data: bytes, path: str) -> tuple[Outcome, Draft | None]:
@@ -217,18 +158,4 @@ class Hl7Deidentifier:
         RETURNS (bool): whether the file was written; nothing is written if no message was released.
         RAISES: InputError if the file cannot be read or written (D402), or has a message that is too large (D992).
         """
-        written = 0
-        with suppress(_NothingReleased), whole_file(target) as part:
-            with open(part, "wb") as file:
-                for outcome in self.release(split_messages(source)):
-                    note(outcome)
-                    if outcome.data is not None:
-                        file.write(outcome.data)
-                        written += 1
-            if not written:
-                raise _NothingReleased
-        return written > 0
-
-
-class _NothingReleased(Exception):
-    """No message of a file was released, so the file is not written."""
+        return write_released(self.release(split_messages(source)), target, note)

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError
+from spacy_deid.exports import Outcome
 from spacy_deid.hl7.framing import Frame, FrameReader, make_answer
 from spacy_deid.hl7.listener import Bounds, Listener, read_address, read_peers
-from spacy_deid.hl7.run import Outcome
 from spacy_deid.surrogates.keys import ProjectKey
 
 
@@ -136,14 +136,14 @@ def listen(tmp_path):
 
 
 def ask(place, data):
-    with socket.create_connection(place, timeout=60) as connection:
+    with socket.create_connection(place, timeout=400) as connection:
         connection.sendall(data)
         return answer_of(connection)
 
 
 def test_messages_in_small_pieces_are_answered_in_order(listen):
     place = listen()
-    with socket.create_connection(place, timeout=60) as connection:
+    with socket.create_connection(place, timeout=400) as connection:
         for number in (1, 2, 3):
             data = framed(message(head=HEAD.replace("|7|", f"|{number}|")))
             for at in range(0, len(data), 50):
@@ -153,11 +153,11 @@ def test_messages_in_small_pieces_are_answered_in_order(listen):
 
 def test_half_open_connections_harm_nobody(listen):
     place = listen(connections=20, frame=0.5, idle=30)
-    silent = [socket.create_connection(place, timeout=60) for _ in range(100)]
+    silent = [socket.create_connection(place, timeout=400) for _ in range(100)]
     for connection in silent[:50]:
         connection.sendall(b"\x0bMSH|") if connection.fileno() >= 0 else None
     assert ask(place, framed(message())) == ["MSA|AA|7"]
-    late = socket.create_connection(place, timeout=60)
+    late = socket.create_connection(place, timeout=400)
     late.sendall(b"\x0bMSH|^~")
     began = time.monotonic()
     assert answer_of(late) is None
@@ -198,7 +198,7 @@ def test_the_command_writes_answers_and_stops(pipeline_folder, tmp_path):
                 given.append(answer_of(connection))
         files = sorted(path for path in out.rglob("*.hl7"))
         process.send_signal(signal.SIGTERM)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=400)
     finally:
         process.kill()
     assert [lines[0] for lines in given] == ["MSA|AA|7", "MSA|AE|7", "MSA|AE|", "MSA|AR|7", "MSA|AA|7"]

@@ -8,6 +8,7 @@ GIVEN, FAMILY, RELATIVE, CLINICIAN = "Wilhelmina", "Quillfeather", "Ostrander", 
 NUMBER, PHONE, BIRTH, CLINIC = "QF-771903", "+34 600 111 222", "19500302", "Brackenholt"
 CANARIES = (GIVEN, FAMILY, RELATIVE, CLINICIAN, NUMBER, PHONE, BIRTH, CLINIC)
 SENTENCE = f"Seen with {GIVEN} {FAMILY} and Bob {RELATIVE} by Zebedee {CLINICIAN}, record {NUMBER}."
+DOCUMENT = SENTENCE.encode()
 LOINC = 'codeSystem="2.16.840.1.113883.6.1" codeSystemName="LOINC"'
 
 PATIENT = f"""<recordTarget><patientRole>
@@ -71,18 +72,46 @@ def observation(value="", code='code="8867-4"', more=""):
     )
 
 
-def pdf_body(data=SENTENCE.encode(), media="text/plain", representation=' representation="B64"'):
+def file_body(data=DOCUMENT, media="text/plain", representation=' representation="B64"'):
     """A body with a file."""
     content = base64.b64encode(data).decode() if representation else data.decode()
     return f'<nonXMLBody><text mediaType="{media}"{representation}>{content}</text></nonXMLBody>'
 
 
 def planted():
-    """For each type of the profile, an element of it with names in every child and attribute that the type names, and
-    in elements and attributes that it does not name."""
-    for name, rule in sorted(default_profile().types.items()):
-        children = [part for part in rule.parts if part[0] not in "@#" and part not in ("component", "text", "value")]
-        attributes = [part[1:] for part in rule.parts if part[0] == "@"]
-        inside = "".join(f'<{part} value="{FAMILY}" extension="{NUMBER}">{SENTENCE}</{part}>' for part in children)
-        said = " ".join(f'{part}="{FAMILY}"' for part in {*attributes, "alien"})
-        yield name, f"{said} ID='{FAMILY}-{NUMBER}'", f"{SENTENCE}{inside}<alien>{SENTENCE}</alien>{FAMILY}"
+    """A document with each element and attribute of the profile, and unknown ones, all with names in them."""
+    profile = default_profile()
+    count = dict.fromkeys(profile.types, 0)
+    values = {"value": BIRTH, "extension": NUMBER, "displayName": SENTENCE, "href": f"https://x.org/{FAMILY}"}
+
+    def attributes(rule):
+        """The attributes that a type names, and an unknown one."""
+        named = [part[1:] for part in rule.parts if part[0] == "@"]
+        said = {name: values.get(name, FAMILY) for name in [*named, "ID", "use", "alien"]}
+        return " ".join(f'{name}="{value}"' for name, value in said.items())
+
+    def element(name, rule, above, more=""):
+        """An element with the children that its type names, as far as they are not repeated in each other."""
+        if name == "typeId":
+            return '<typeId root="2.16.840.1.113883.1.3" extension="POCD_HD000040"/>'
+        count[rule.name] += 1
+        inside = [SENTENCE, f"<alien>{SENTENCE}</alien>", f'<x:alien xmlns:x="urn:{FAMILY}">{SENTENCE}</x:alien>']
+        for part, done in rule.parts.items():
+            kinds = {"": {"type": done.name, "narrative": "StrucDoc"}.get(done.action, "")}
+            kinds = profile.values if done.action == "value" else kinds
+            for said, kind in kinds.items() if part[0] not in "@#" and part != "nonXMLBody" else ():
+                inner = profile.types.get(kind)
+                if inner is None:
+                    inside.append(f"<{part}>{GIVEN if part == 'given' else SENTENCE}</{part}>")
+                elif (count[kind] < 2 or (inner.is_data_type and not rule.is_data_type and count[rule.name] < 2)) and (
+                    [*above, rule.name].count(kind) < 1 + (kind == "component")
+                ):
+                    inside.append(element(part, inner, [*above, rule.name], f'xsi:type="{said}"' if said else ""))
+                else:
+                    more += ' nullFlavor="NI"' * ("nullFlavor" not in more)
+        return f"<{name} {attributes(rule)} {more}>{''.join(inside)}</{name}>"
+
+    spaces = (
+        'xmlns="urn:hl7-org:v3" xmlns:sdtc="urn:hl7-org:sdtc" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+    )
+    return element("ClinicalDocument", profile.types["ClinicalDocument"], [], spaces).encode()

@@ -54,7 +54,6 @@ _LONG_NUMBER = re.compile(r"\d{5}|[0-9a-fA-F-]{16}")
 _CONTACTS = {"mailto:": "EMAIL", "fax:": "FAX", "x-text-fax:": "FAX"}
 _OWNERS = {"PATIENT": "MRN", "CLINICIAN": "LICENSE"}  # role → label of a number without a known root
 _PRIMARY = ("value", "extension", "code")  # attributes without which a data type has no value
-_PREFIXES = {namespace: prefix for prefix, namespace in NAMESPACES.items()}
 _DAY = len("2000-01-31")
 
 
@@ -218,7 +217,9 @@ class _Walk:
         """Return the copy of a document."""
         from lxml import etree
 
-        root = etree.Element(f"{{{V3}}}ClinicalDocument", nsmap={None: V3, **NAMESPACES})
+        namespaces: dict[str | None, str] = {None: V3}
+        namespaces.update(NAMESPACES.items())
+        root = etree.Element(f"{{{V3}}}ClinicalDocument", nsmap=namespaces)
         self._fill(old, root, self._profile.types["ClinicalDocument"])
         return root
 

@@ -1,5 +1,6 @@
 """``spacy-deid cda``: de-identify documents of CDA and C-CDA."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -57,7 +58,7 @@ def cda(
     with reporting():
         profile = read_profile(options.profile) if options.profile else default_profile()
 
-    def open_run(*arguments: Any, **settings: Any) -> Releaser:
+    def open_run(*arguments: Any, **settings: Any) -> AbstractContextManager[Releaser]:
         """Open the deidentifier, which needs the extra "documents"."""
         from ..cda.run import CdaDeidentifier
 

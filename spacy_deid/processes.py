@@ -152,6 +152,7 @@ class Workers(Generic[U, T]):
         self._order: deque[_Task] = deque()  # all tasks that were read but not yielded
         self._waiting: deque[_Task] = deque()  # those that no worker has
         self._failed_starts, self._started = 0, False
+        self._stopped = False
 
     def __enter__(self) -> Self:
         return self
@@ -207,6 +208,12 @@ class Workers(Generic[U, T]):
         """End the processes. Further jobs start new ones."""
         for worker in list(self._workers):
             self._end(worker)
+
+    def stop(self) -> None:
+        """Kill the processes, so that the jobs in progress fail. It can be called while another thread runs jobs."""
+        self._stopped = True
+        for worker in list(self._workers):
+            worker.process.kill()
 
     def _advance(self, block: bool = False) -> None:
         """Start missing workers, send jobs to free ones, receive messages, and end workers that take too long."""
@@ -306,7 +313,7 @@ class Workers(Generic[U, T]):
                 smaller = _Task(part, last_try=True)
                 self._order.insert(place, smaller)
                 self._waiting.appendleft(smaller)
-        elif late or task.last_try:
+        elif late or task.last_try or self._stopped:
             reason = Errors.D771.format(seconds=f"{self.seconds:g}") if late else Errors.D770
             task.result, task.done = Failure(reason), True
         else:

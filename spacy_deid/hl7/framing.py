@@ -21,7 +21,8 @@ class Frame(NamedTuple):
     """The content of a frame.
 
     data (bytes): the message; of a frame that is too large, only its beginning.
-    problem (str): "" if the frame is complete; "cut" if another one began before its end; "large" if it is too large.
+    problem (str): "" if the frame is complete; "cut" if another one began before its end; "large" if it is too large;
+        "stopped" if the listener stopped before its end.
     """
 
     data: bytes
@@ -45,6 +46,11 @@ class FrameReader:
         self._buffer = bytearray()
         self._searched = 0
         self.skipped, self.is_inside, self.is_over = 0, False, False
+
+    @property
+    def started(self) -> bytes:
+        """The beginning of the message whose frame has not ended."""
+        return bytes(self._buffer) if self.is_inside else b""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Add bytes, in pieces of any size.

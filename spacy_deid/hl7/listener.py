@@ -28,8 +28,10 @@ from .run import Hl7Deidentifier
 
 _BLOCK = 64 * 1024
 _REASONS = {"cut": "another message began before the end of the frame", "large": "the message is too large"}
+_REASONS |= {"stopped": "the listener was stopped before the end of the frame"}
 _MEMORY = Path("/dev/shm")  # where dictionaries of single messages are made, if it exists
-_LAST = 60.0  # seconds for messages in progress after a signal to stop
+_ANSWERING = 10.0  # seconds for the last answers after the worker processes were stopped
+_STOPPED = "the listener was stopped"
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -41,12 +43,14 @@ class Bounds:
     message (int): maximal bytes of a message.
     frame (float): maximal seconds from the start to the end of a frame, and for reading an answer.
     idle (float): maximal seconds without a message until a connection is closed.
+    last (float): maximal seconds for messages in progress after a signal to stop.
     connections (int): maximal number of connections. A further one closes the one that is silent the longest.
     """
 
     message: int = 16_000_000
     frame: float = 30.0
     idle: float = 600.0
+    last: float = 60.0
     connections: int = 128
 
 
@@ -102,6 +106,7 @@ class _Connection:
     writer: asyncio.StreamWriter
     task: "asyncio.Task[Any] | None"
     since: float
+    frames: FrameReader
     busy: bool = False
 
 
@@ -129,7 +134,8 @@ class Listener:
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def run(self, host: str, port: int, ready: Callable[[str], None]) -> None:
-        """Listen until SIGTERM or SIGINT. Then no message is accepted, and those in progress are finished.
+        """Listen until SIGTERM or SIGINT. Then no connection is accepted. A message in progress is finished and
+        answered; one that takes too long, or whose frame does not end, is answered with AE, and has no file.
 
         host, port (str, int): the address; port 0 is any free port.
         ready (Callable): is called with the address as soon as clients can connect.
@@ -137,6 +143,7 @@ class Listener:
         """
         self._number = 0
         self._connections: set[_Connection] = set()
+        self._expired = False
         pools = [Workers(self.release, 1, seconds=self.seconds) for _ in range(self.n_process)]
         threads = ThreadPoolExecutor(self.n_process)
         try:
@@ -168,11 +175,19 @@ class Listener:
         await self._stopping.wait()
         server.close()
         for connection in list(self._connections):
-            if not connection.busy and connection.task:
+            if not connection.busy and not connection.frames.is_inside and connection.task:
                 connection.task.cancel()
+        await self._wait_for_connections(self.bounds.last)
+        self._expired = True
+        for pool in pools:
+            pool.stop()
+        await self._wait_for_connections(_ANSWERING)
+
+    async def _wait_for_connections(self, seconds: float) -> None:
+        """Wait until all connections are closed, but not longer than some seconds."""
         tasks = [connection.task for connection in self._connections if connection.task]
         if tasks:
-            await asyncio.wait(tasks, timeout=_LAST)
+            await asyncio.wait(tasks, timeout=seconds)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client: read frames and answer them in order."""
@@ -180,12 +195,12 @@ class Listener:
             writer.transport.abort()
             return
         now = asyncio.get_running_loop().time
-        connection = _Connection(writer, asyncio.current_task(), now())
+        frames = FrameReader(self.bounds.message)
+        connection = _Connection(writer, asyncio.current_task(), now(), frames)
         self._connections.add(connection)
         self._close_silent()
         try:
-            frames = FrameReader(self.bounds.message)
-            while not frames.is_over and not self._stopping.is_set():
+            while not frames.is_over and (frames.is_inside or not self._stopping.is_set()):
                 left = connection.since + (self.bounds.frame if frames.is_inside else self.bounds.idle) - now()
                 data = await asyncio.wait_for(reader.read(_BLOCK), max(0.001, left))
                 was_inside = frames.is_inside
@@ -200,7 +215,9 @@ class Listener:
                 if found or (frames.is_inside and not was_inside):
                     connection.since = now()
         except (TimeoutError, OSError, asyncio.CancelledError):
-            pass
+            if frames.is_inside and self._stopping.is_set():
+                with suppress(OSError):
+                    writer.write(await self._answer(Frame(frames.started, "stopped")))
         finally:
             self._connections.discard(connection)
             with suppress(OSError, TimeoutError, asyncio.CancelledError):
@@ -246,8 +263,12 @@ class Listener:
     def _process(self, pool: "Workers[bytes, Outcome]", data: bytes) -> Outcome | Failure:
         """De-identify a message in a worker process, and write its file."""
         try:
+            if self._expired:
+                return Failure(_STOPPED)
             [(_, outcome)] = pool.run([data])
             if isinstance(outcome, Outcome) and outcome.data is not None:
+                if self._expired:  # it is answered with AE, so it must have no file
+                    return Failure(_STOPPED)
                 name = hmac.digest(self.secret, data, "sha256").hex()[:32]
                 folder = self.output / "review" if outcome.status == "review" else self.output
                 write_whole(folder / name[:2] / f"{name}.hl7", outcome.data)

@@ -106,13 +106,14 @@ def echo(data):
     """Stands for a de-identification, so that only the connections are tested."""
     if data == b"crash":
         os._exit(1)
+    if b"sleep" in data:
+        time.sleep(600 if b"long" in data else 3)
     return Outcome("ORU", "message 1", "released", data=data)
 
 
 @pytest.fixture
 def listen(tmp_path):
     """Start a listener: ``listen(**settings)`` returns its address."""
-    started = []
 
     def start(**bounds):
         listener = Listener(echo, tmp_path / "out", lambda outcome: None, bounds=Bounds(**bounds))
@@ -124,14 +125,16 @@ def listen(tmp_path):
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         assert ready.wait(30)
-        started.append((listener, thread))
+        start.started.append(listener)
+        start.threads.append(thread)
         return read_address(places[0])
 
+    start.started, start.threads = [], []
     yield start
-    for listener, thread in started:
-        loop = listener._stopping._loop or listener._free._loop
-        loop.call_soon_threadsafe(listener._stopping.set)
-        thread.join(30)
+    for listener, thread in zip(start.started, start.threads, strict=True):
+        if thread.is_alive():
+            listener._stopping._loop.call_soon_threadsafe(listener._stopping.set)
+            thread.join(30)
         assert not thread.is_alive()
 
 
@@ -174,6 +177,43 @@ def test_a_wrong_frame_or_a_crash_harms_nobody(listen):
     assert ask(place, b"\x0bMSH|^~\\&|" + framed(b"crash"))[0] == "MSA|AE|"
     assert ask(place, framed(b"crash"))[0] == "MSA|AE|"
     assert ask(place, b"junk" + framed(message())) == ["MSA|AA|7"]
+
+
+# --- a signal to stop ---
+
+
+def stop(listener):
+    """Do what SIGTERM does."""
+    listener._stopping._loop.call_soon_threadsafe(listener._stopping.set)
+
+
+def test_a_message_in_progress_is_answered_after_a_signal_to_stop(listen, tmp_path):
+    place = listen()
+    assert ask(place, framed(message())) == ["MSA|AA|7"]
+    with socket.create_connection(place, timeout=400) as one, socket.create_connection(place, timeout=400) as two:
+        one.sendall(framed(message(obx("sleep"))))
+        two.sendall(b"\x0b" + message()[:50])
+        time.sleep(1)
+        stop(listen.started[0])
+        time.sleep(0.5)
+        two.sendall(message()[50:] + b"\x1c\r")
+        assert answer_of(one) == ["MSA|AA|7"]
+        assert answer_of(two) == ["MSA|AA|7"]
+    assert {path.read_bytes() for path in (tmp_path / "out").rglob("*.hl7")} == {message(obx("sleep")), message()}
+
+
+def test_what_does_not_end_is_answered_with_an_error_after_a_signal_to_stop(listen, tmp_path):
+    place = listen(last=4, frame=2)
+    with socket.create_connection(place, timeout=400) as one, socket.create_connection(place, timeout=400) as two:
+        one.sendall(framed(message(obx("long sleep"))))
+        two.sendall(b"\x0b" + message()[:-10])
+        time.sleep(1)
+        stop(listen.started[0])
+        assert answer_of(two)[0] == "MSA|AE|7"
+        assert answer_of(one)[0] == "MSA|AE|7"
+    listen.threads[0].join(60)
+    assert not listen.threads[0].is_alive()
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == []
 
 
 # --- the command ---

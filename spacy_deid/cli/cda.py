@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from ..cda.profile import default_profile, read_profile
+from ..errors import ConfigError, Errors
 from .console import reporting
 from .exports import ExportOptions, Releaser, release_export
 from .options import (
@@ -59,8 +60,11 @@ def cda(
         profile = read_profile(options.profile) if options.profile else default_profile()
 
     def open_run(*arguments: Any, **settings: Any) -> AbstractContextManager[Releaser]:
-        """Open the deidentifier, which needs the extra "documents"."""
-        from ..cda.run import CdaDeidentifier
+        """Open the deidentifier. RAISES: ConfigError (D713) if a package for documents is not installed."""
+        try:
+            from ..cda.run import CdaDeidentifier
+        except ImportError as error:
+            raise ConfigError(Errors.D713.format(path="CDA", package=error.name)) from None
 
         return CdaDeidentifier(*arguments, profile=profile, **settings)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ..errors import Errors, InputError
 from ..io import decode, encode
@@ -130,21 +130,32 @@ def split_messages(path: Path) -> Iterator[bytes]:
         with its frame. What comes before the first message is yielded if it is not white space.
     RAISES: InputError (D402) if the file cannot be read, (D992) if a message is larger than `LARGEST`.
     """
-    data, searched = b"", 0
     try:
         with open(path, "rb") as file:
-            while block := file.read(_BLOCK):
-                data += block
-                starts = [at for at in _starts(data, searched) if at]
-                for start, end in zip([0, *starts], starts, strict=False):
-                    if data[start:end].strip():
-                        yield data[start:end]
-                data = data[starts[-1] :] if starts else data
-                searched = max(0, len(data) - 8)
-                if len(data) > LARGEST:
-                    raise InputError(Errors.D992.format(path=path.name, reason=f"larger than {LARGEST} bytes"))
+            yield from split_stream(file, path.name)
     except OSError as error:
         raise InputError(Errors.D402.format(path=path, reason=error.strerror)) from None
+
+
+def split_stream(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Split a stream into messages, as `split_messages`.
+
+    file (BinaryIO): the stream.
+    name (str): its name, for messages.
+    YIELDS (bytes): the messages.
+    RAISES: InputError (D992) if a message is larger than `LARGEST`.
+    """
+    data, searched = b"", 0
+    while block := file.read(_BLOCK):
+        data += block
+        starts = [at for at in _starts(data, searched) if at]
+        for start, end in zip([0, *starts], starts, strict=False):
+            if data[start:end].strip():
+                yield data[start:end]
+        data = data[starts[-1] :] if starts else data
+        searched = max(0, len(data) - 8)
+        if len(data) > LARGEST:
+            raise InputError(Errors.D992.format(path=name, reason=f"larger than {LARGEST} bytes"))
     if data.strip():
         yield data
 

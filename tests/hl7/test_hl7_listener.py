@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 from hl7_messages import CANARIES, FAMILY, HEAD, NUMBER, message, obx
@@ -132,9 +133,9 @@ def listen(tmp_path):
     start.started, start.threads = [], []
     yield start
     for listener, thread in zip(start.started, start.threads, strict=True):
-        if thread.is_alive():
+        with suppress(RuntimeError):  # it has ended already
             listener._stopping._loop.call_soon_threadsafe(listener._stopping.set)
-            thread.join(30)
+        thread.join(60)
         assert not thread.is_alive()
 
 

@@ -13,12 +13,17 @@ from ..evaluation.per_document import RATES
 from ..labels import SCHEMES
 from .api import choices_of, read_uploads, show_file, show_job
 from .page_images import PageDrawer
-from .rendering import RESOURCES, STATIC, is_safe, language_of, load_words, render
+from .processing import released_name
+from .rendering import RESOURCES, STATIC, is_safe, language_of, load_words, render, translate_error
 from .results import format_csv, measure_job
+from .review import order_by_risk
 from .review_pages import add_review
 from .security import COOKIE, Tokens
 from .settings import SCANS, JobForm, JobSettings, ServiceSettings
 from .store import FileRow, NotFound, Store
+
+NOT_STARTED = ("uploading", "uploaded", "waiting", "parsing", "parsed", "failed")
+"""States of files of a job whose de-identification has not been started."""
 
 
 def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRouter:
@@ -145,7 +150,8 @@ def add_reports(pages: APIRouter, service: ServiceSettings, store: Store) -> Non
 
 def show_problem(request: Request, problem: str, status: int) -> Response:
     """Render an error page."""
-    return render(request, "problem", status, problem=problem, here="/")
+    text, translated = translate_error(problem, language_of(request))
+    return render(request, "problem", status, problem=text, translated=translated, here="/")
 
 
 def show_index(
@@ -160,17 +166,36 @@ def show_index(
     suffixes = [suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS]
     limits = {"files": service.max_files, "file": service.max_mb, "job": service.max_job_mb}
     about = {"choices": choices_of(service), "hours": f"{service.keep_hours:g}", "suffixes": suffixes}
-    return render(request, "index", status, jobs=jobs, problem=problem, here="/", limits=limits, **about)
+    text, translated = translate_error(problem, language_of(request))
+    about |= {"problem": text, "translated": translated}
+    return render(request, "index", status, jobs=jobs, here="/", limits=limits, **about)
 
 
 def show_job_page(
     request: Request, service: ServiceSettings, store: Store, job: str, status: int = 200, problem: str = ""
 ) -> Response:
-    """Render the page of one job."""
+    """Render the page of one job. Errors name a file as the user named it."""
     shown = show_job(store, store.job(job))
     ready = [file for file in shown["files"] if file["state"] == "done"]
     usual = JobSettings().model_dump()
+    lang = language_of(request)
+    rows = store.files(job)
+    for file, row in zip(shown["files"], rows, strict=True):
+        reason = file["reason"].replace(released_name(row, keep=False), row.name)
+        file["reason"], translated = translate_error(reason, lang)
+        file["english"] = not translated
+    by_risk = request.query_params.get("order") == "risk"
+    if by_risk:
+        shown["files"].sort(key=lambda file: (bool(file.get("reviewed")), -file.get("risk", -1)))
+    left = order_by_risk(rows)
+    problem, translated = translate_error(problem, lang)
     about = {
+        "started": any(file["state"] not in NOT_STARTED for file in shown["files"]) or bool(ready),
+        "by_risk": by_risk,
+        "done": ready,
+        "reviewed": sum(bool(file.get("reviewed")) for file in ready),
+        "next_file": left[0].id if left else "",
+        "translated": translated,
         "ready": bool(ready),
         "behind": any(file.get("open") for file in ready),
         "warned": any(file.get("warnings") for file in ready),

@@ -1,5 +1,6 @@
-"""Renders pages from templates in the language of the request."""
+"""Renders pages from templates in the language of the request, and translates messages of errors for them."""
 
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -8,6 +9,7 @@ import jinja2
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from ..errors import Errors
 from ..lang import FALLBACK, get_language, language_codes
 from .security import COOKIE
 
@@ -35,11 +37,41 @@ def language_of(request: Request) -> str:
     return next((lang for lang in wanted if lang in LANGUAGES), FALLBACK)
 
 
+@cache
+def _message_patterns(lang: str) -> list[tuple[re.Pattern[str], str]]:
+    """Return a pattern and the translation of each message of `Errors` that the pages have in a language."""
+    patterns = []
+    for code, text in load_words(lang)["errors"].items():
+        parts = re.split(r"\{(\w+)[^}]*\}", str(getattr(Errors, code)))
+        named = [re.escape(part) if i % 2 == 0 else f"(?P<{part}>.*?)" for i, part in enumerate(parts)]
+        patterns.append((re.compile("".join(named), re.DOTALL), text))
+    return patterns
+
+
+def translate_error(message: str, lang: str) -> tuple[str, bool]:
+    """Translate the message of an error to the language of a page.
+
+    message (str): message of a `DeidError`.
+    lang (str): one of `LANGUAGES`.
+    RETURNS (tuple[str, bool]): the translation, or the message if there is none; and whether it was translated.
+    """
+    reasons = load_words(lang)["reasons"]
+    for pattern, text in _message_patterns(lang):
+        if found := pattern.fullmatch(message):
+            values = found.groupdict()
+            reason = values.get("reason")
+            if reason is not None and reason not in reasons:
+                break  # half a translation is worse than none
+            return text.format(**{**values, "reason": reasons.get(reason, "")}), True
+    return message, False
+
+
 RESOURCES = files("spacy_deid") / "resources" / "app"
 STATIC = {
     "app.css": "text/css",
     "app.js": "text/javascript",
     "review.js": "text/javascript",
+    "review.css": "text/css",
     "icon.svg": "image/svg+xml",
 }
 TEMPLATES = jinja2.Environment(

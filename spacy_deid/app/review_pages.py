@@ -11,7 +11,7 @@ from ..labels import LABELS
 from .api import apply_review, show_file
 from .page_images import PageDrawer, has_pages, read_layout
 from .processing import is_identifier
-from .rendering import render
+from .rendering import language_of, render, translate_error
 from .review import (
     Change,
     change_file,
@@ -49,7 +49,7 @@ def add_review(pages: APIRouter, store: Store, drawer: PageDrawer) -> None:
         return render(request, "file", **shown, **queue_of(store, row), **page_of(store, row))
 
     @pages.post("/files/{file}/review")
-    def change(file: str, change: Change) -> Response:
+    def change(request: Request, file: str, change: Change) -> Response:
         """Carry out a decision. Returns the counts of the file, or where to continue when its review is finished."""
         try:
             row = change_file(store, file, change)
@@ -57,7 +57,8 @@ def add_review(pages: APIRouter, store: Store, drawer: PageDrawer) -> None:
             raise
         except DeidError as error:
             unseen = str(error).endswith(Errors.D947.rpartition("}")[2])
-            return JSONResponse({"detail": str(error), "again": unseen}, 400)
+            detail, _ = translate_error(str(error), language_of(request))
+            return JSONResponse({"detail": detail, "again": unseen}, 400)
         if change.action == "finish":
             return JSONResponse({"next": next_url(store, row)})
         counts = count_states(read_findings(store, row, change.reviewer)["spans"])
@@ -68,7 +69,7 @@ def add_review(pages: APIRouter, store: Store, drawer: PageDrawer) -> None:
         spans = read_findings(store, store.file(file), check_reviewer(reviewer))["spans"]
         if not 0 <= number < len(spans):
             raise InputError(Errors.D910.format(start=number, end=number))
-        return render(request, "why", span=spans[number])
+        return render(request, "why", span=spans[number], kind=kind_of(spans[number]["label"]))
 
     @pages.post("/files/{file}/apply")
     def apply(file: str) -> Response:

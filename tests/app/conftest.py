@@ -1,4 +1,4 @@
-"""A service that runs as a user starts it: a process of its own, with its worker, at a free port."""
+"""A service that runs as a user starts it: a process of its own, with its worker, at a free port; and a browser."""
 
 import json
 import os
@@ -6,12 +6,16 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from spacy_deid.surrogates.keys import ProjectKey
 
+CHROMIUM = Path("/usr/bin/chromium")
+SECONDS = 120_000
 TOKEN = "0123456789abcdef-token"
 CANARY = "Zubeldiagoyena"
 NOTE = (
@@ -111,3 +115,47 @@ def start_service(tmp_path):
     for running in started:
         if running.process.poll() is None:
             running.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens pages that reach this machine alone; afterwards no page may have asked for more, or have complained."""
+    complaints, contexts = [], []
+
+    def guard(route):
+        if urlsplit(route.request.url).hostname == "127.0.0.1":
+            return route.continue_()
+        complaints.append(f"asked for {urlsplit(route.request.url).hostname}")
+        return route.abort()
+
+    def open_page(url="about:blank", **settings):
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en", **settings)
+        contexts.append(context)
+        context.route("**/*", guard)
+        page = context.new_page()
+        page.set_default_timeout(SECONDS)
+        page.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def is_complaint(message):
+    """A page that was refused is loaded all the same, and says why."""
+    return message.type in ("error", "warning") and not any(
+        known in message.text for known in ("status of 400", "status of 404", "ERR_FAILED")
+    )

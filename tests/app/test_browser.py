@@ -7,7 +7,6 @@ import time
 import zipfile
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from conftest import slow
@@ -16,15 +15,13 @@ from pdf_letters import letter, needs_tesseract
 from spacy_deid.app.rendering import LANGUAGES, load_words
 from spacy_deid.evaluation import AnnotatedText, Entity, write_folder
 
-from .conftest import CANARY, NOTE, TOKEN
+from .conftest import CANARY, CHROMIUM, NOTE, TOKEN
 
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = Path("/usr/bin/chromium")
+pytest.importorskip("playwright.sync_api")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no chromium at /usr/bin/chromium"),
 ]
-SECONDS = 120_000
 # for each piece of text that is seen: its colour and the first ground below it that is not transparent
 COLOURS = """() => {
   const found = [];
@@ -50,49 +47,6 @@ FOCUS = """() => {
   const around = getComputedStyle(document.activeElement).outlineColor;
   return [around, ground ? colour() : "rgb(255, 255, 255)"];
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def open_page(browser):
-    """Opens pages that reach this machine alone; afterwards no page may have asked for more, or have complained."""
-    complaints, contexts = [], []
-
-    def guard(route):
-        if urlsplit(route.request.url).hostname == "127.0.0.1":
-            return route.continue_()
-        complaints.append(f"asked for {urlsplit(route.request.url).hostname}")
-        return route.abort()
-
-    def open_page(url="about:blank", **settings):
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en", **settings)
-        contexts.append(context)
-        context.route("**/*", guard)
-        page = context.new_page()
-        page.set_default_timeout(SECONDS)
-        page.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(url)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def is_complaint(message):
-    """A page that was refused is loaded all the same, and says why."""
-    return message.type in ("error", "warning") and not any(
-        known in message.text for known in ("status of 400", "status of 404", "ERR_FAILED")
-    )
 
 
 def file(name="carta.txt", text=NOTE):
@@ -141,7 +95,7 @@ def test_settings_entered_while_files_are_parsed_are_kept(service, open_page):
     assert page.get_attribute("#job", "data-busy") != "0"
     page.select_option("#style", "numbered")
     page.fill("#patient_id", "77")
-    page.click("details:has(#columns) > summary")
+    page.click("#tables > summary")
     page.fill("#columns", "a = drop")
     page.wait_for_selector("#job[data-busy='0']")
     assert [page.input_value(f"#{name}") for name in ("style", "patient_id", "columns")] == [
@@ -169,7 +123,7 @@ def test_a_copy_with_warnings_is_downloaded_after_a_confirmation(service, open_p
     assert page.inner_text("#files .warnings li") == warning
     assert page.locator("#files a[download]").count() == 1
     job = page.url
-    for link, wanted in (("#files a:text('Download') >> nth=0", CANARY), ("#outcome a >> nth=1", "linde")):
+    for link, wanted in (("#files a:text('Download') >> nth=0", CANARY), ("#outcome .danger", "linde")):
         page.goto(job)
         page.click(link)
         page.wait_for_url("**/download*")
@@ -221,7 +175,7 @@ def test_failed_decision_is_reported(service, open_page):
     review(page, service)
     page.keyboard.press("j")
     page.wait_for_selector("#evidence table")
-    page.route("**/decisions", lambda route: route.abort())
+    page.route("**/review", lambda route: route.abort())
     page.keyboard.press("x")
     said = page.locator("#said", has_text="does not respond")
     said.wait_for(state="attached")
@@ -237,8 +191,7 @@ def test_added_span_becomes_current_in_both_texts(service, open_page):
         page.keyboard.press("w")
         if page.evaluate("getSelection().toString()") == "disnea":
             break
-    with page.expect_navigation():
-        page.keyboard.press("a")
+    page.keyboard.press("a")
     wait_for(page, "added.current")
     page.keyboard.press("k")
     assert page.inner_text("#released mark.current") == "[DATE]"
@@ -353,18 +306,16 @@ def test_review_by_keyboard(service, open_page):
     assert page.inner_text("mark.current") != first
     press("k")
     assert page.inner_text("mark.current") == first
-    with page.expect_navigation():
-        press("x")
-    wait_for(page, "released")
-    with page.expect_navigation():
-        press("u")
+    press("x")
+    wait_for(page, "released.current")
+    press("u")
+    page.wait_for_selector("#original mark.current:not(.released)")
     assert page.query_selector("mark.released") is None
     page.focus("#label")
     page.select_option("#label", "RELATIVE")
     page.evaluate("document.activeElement.blur()")
-    with page.expect_navigation():
-        press("l")
-    assert page.get_attribute("mark.current", "data-label") == "RELATIVE"
+    press("l")
+    page.wait_for_selector("#original mark.current[data-label=RELATIVE]")
     assert "disnea" in page.inner_text("#original")
     press("j")
     for _ in range(40):
@@ -376,10 +327,9 @@ def test_review_by_keyboard(service, open_page):
     press("e")
     assert page.evaluate("getSelection().toString()") == "por disnea"
     assert "por disnea" in page.inner_text("#said")
-    with page.expect_navigation():
-        press("a")
+    press("a")
     wait_for(page, "added")
-    assert page.inner_text("mark.added").startswith("por disnea")
+    assert page.inner_text("#original mark.added").startswith("por disnea")
     with page.expect_navigation():
         press("s")
     page.wait_for_selector("#job[data-busy='0'] .state.done")
@@ -407,8 +357,7 @@ def test_a_long_text_is_reviewed_part_by_part(service, open_page):
     for _ in range(3):
         press("w")
     assert page.evaluate("getSelection().toString()") == "reposo"
-    with page.expect_navigation():
-        press("a")
+    press("a")
     wait_for(page, "added")
     added = service.client.get(f"/v1/files/{job['files'][0]['id']}/findings").json()["spans"][-1]
     assert text[added["start"] : added["end"]] == "reposo"

@@ -55,12 +55,13 @@ if (job && Number(job.dataset.busy)) {
   };
   // these parts come from the server, so that they are written in one place; what is being filled in stays
   const renew = async () => {
-    const answer = await fetch(`/jobs/${job.dataset.job}`);
+    const answer = await fetch(location.href);
     if (!answer.ok) throw new Error("not yet");
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of ["#files tbody", "#outcome"]) {
       document.querySelector(part).replaceWith(page.querySelector(part));
     }
+    document.getElementById("results").parentElement.hidden = page.getElementById("results").parentElement.hidden;
     for (const row of document.querySelectorAll("#files tbody tr")) states.set(row.id, row.dataset.state);
   };
   const again = async () => {

@@ -24,7 +24,7 @@ TWICE = NOTE + "El paciente Aurelio Linde mejora. Dr. Galdeano.\n" * 2
 def desk(service):
     """A finished job of a PDF, a page with a warning, a text and a damaged file: paths of its pages."""
     warned = ("pagina.html", f"<p>{NOTE}</p><img src='a.png'>".encode())
-    given = [("carta.pdf", letter(LETTER)), warned, ("texto.txt", TWICE.encode()), ("kaputt rota.pdf", b"no pdf")]
+    given = [("carta.pdf", letter(LETTER)), warned, ("texto.txt", TWICE.encode()), ("kaputt rota.pdf", b"%PDF-1.7 no")]
     job = service.wait(service.add(*given))
     first, second, third, _ = (f"/files/{one['id']}" for one in job["files"])
     return {"job": f"/jobs/{job['id']}", "pdf": first, "warned": second, "text": third, "index": "/"}
@@ -132,7 +132,9 @@ def test_a_finished_job_opens_on_its_results_with_settings_folded(service, open_
     assert not page.is_visible("#style")
     assert page.locator("#outcome .confidential .danger").count() == 1
     page.click("text=Order by risk")
-    assert "pagina.html" in page.inner_text("#files tbody tr >> nth=0")
+    files = service.client.get(f"/v1{desk['job']}").json()["files"]
+    ordered = sorted(files, key=lambda one: (one.get("reviewed", False), -one.get("risk", -1)))
+    assert [row.inner_text() for row in page.query_selector_all("#files tbody th")] == [one["name"] for one in ordered]
 
 
 def test_thirty_spans_are_reviewed_with_forty_keys(service, open_page):

@@ -345,6 +345,7 @@ const boxes = (sheet, page) => {
     const index = marks().findIndex((mark) => mark.dataset.start === event.target.dataset.start);
     if (index >= 0) show(index);
   });
+  sheet.style.aspectRatio = `${page.width} / ${page.height}`; // until the picture is there
   sheet.append(drawing);
 };
 const turnTo = (number) => {

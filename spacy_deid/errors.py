@@ -917,6 +917,8 @@ class Errors:
     D945 = "there is no decision to undo, or the spans were changed since. Load the page again"
     D946 = "the file has {count} warning(s). Check the places they name and confirm it, then finish the review"
     D947 = "{count} span(s) were not looked at. Finish again to agree with them"
+    D948 = "no file of the job is reviewed. Finish the review of at least one file first"
+    D949 = "the readings of the two reviewers have changed. Load the page again"
 
     # warehouse
     D950 = "{reason}"

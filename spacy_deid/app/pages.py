@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 from ..errors import DeidError, Errors, InputError, describe
 from ..evaluation.per_document import RATES
 from ..labels import SCHEMES
+from .agreement_pages import add_agreement
 from .api import choices_of, read_uploads, show_file, show_job
 from .page_images import PageDrawer
 from .processing import released_name
@@ -34,6 +35,7 @@ def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRou
     add_reports(pages, service, store)
 
     add_review(pages, store, PageDrawer(service))
+    add_agreement(pages, store)
     return pages
 
 
@@ -167,8 +169,8 @@ def show_index(
     limits = {"files": service.max_files, "file": service.max_mb, "job": service.max_job_mb}
     about = {"choices": choices_of(service), "hours": f"{service.keep_hours:g}", "suffixes": suffixes}
     text, translated = translate_error(problem, language_of(request))
-    about |= {"problem": text, "translated": translated}
-    return render(request, "index", status, jobs=jobs, here="/", limits=limits, **about)
+    problems: dict[str, Any] = {"problem": text, "translated": translated}
+    return render(request, "index", status, jobs=jobs, here="/", limits=limits, **about, **problems)
 
 
 def show_job_page(

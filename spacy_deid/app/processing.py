@@ -33,7 +33,7 @@ DETECTORS = "deid/detectors"
 SURE = 0.9
 """Score from which on the detection of a single detector counts as sure."""
 REVIEW_PARTS = ("second", "undo_second", "first", "adjudicated")
-NOT_REVIEWED = {"reviewed": False, "second_reviewed": False, "seen": 0, "checked": []}
+NOT_REVIEWED = {"reviewed": False, "second_reviewed": False, "seen": 0, "checked": [], "adjudicating": False}
 
 
 class Deidentifiers:

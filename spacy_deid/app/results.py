@@ -15,7 +15,7 @@ from typing import Any
 
 from ..documents.formats import SUFFIXES
 from ..errors import ConfigError, DeidError, Errors, InputError
-from ..evaluation import AnnotatedText, Entity, per_document, read_folder
+from ..evaluation import AnnotatedText, Entity, per_document, read_folder, write_folder
 from ..evaluation.per_document import measure_documents
 from ..evaluation.text_alignment import move_documents
 from ..labels import SCHEMES
@@ -236,9 +236,39 @@ def _findings(store: Store, file: FileRow) -> AnnotatedText:
     """Return the text of a file with its identifiers after the review, as an annotated text."""
     text = (store.get(file.id, "text") or b"").decode("utf-8", "surrogatepass")
     spans = json.loads(store.get(file.id, "findings") or b"{}").get("spans", ())
-    entities = [
-        Entity(span["start"], span["end"], span["label"])
-        for span in spans
-        if span.get("reviewed") != "released" and span["action"] != "recover"
-    ]
-    return AnnotatedText(file.name, text, tuple(sorted(entities)))
+    return AnnotatedText(file.name, text, list_entities(spans))
+
+
+def list_entities(spans: Iterable[Mapping[str, Any]]) -> tuple[Entity, ...]:
+    """Return the identifiers among the spans of a file: those neither released by a reviewer nor medical terms."""
+    return tuple(
+        sorted(
+            Entity(span["start"], span["end"], span["label"])
+            for span in spans
+            if span.get("reviewed") != "released" and span["action"] != "recover"
+        )
+    )
+
+
+def zip_gold(store: Store, job: JobRow, format: str) -> bytes:
+    """Create a ZIP archive of the reviewed files of a job as gold annotations, which contain the original texts.
+
+    format (str): a key of `evaluation.FORMATS`.
+    RETURNS (bytes): the archive. Documents are numbered, because names of files can identify patients.
+    RAISES: InputError (D948) if no file is reviewed; ConfigError (D314) for an unknown format.
+    """
+    reviewed = [file for file in store.files(job.id) if file.about.get("reviewed") and file.task is None]
+    if not reviewed:
+        raise InputError(Errors.D948)
+    texts = []
+    for file in reviewed:
+        found = _findings(store, file)
+        texts.append(AnnotatedText(f"document-{file.position + 1:03d}", found.text, found.entities))
+    place = MEMORY if os.access(MEMORY, os.W_OK) else store.folder
+    out = io.BytesIO()
+    with TemporaryDirectory(dir=place, prefix="truth-") as folder:
+        write_folder(texts, folder, format)
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(Path(folder).iterdir()):
+                archive.write(path, path.name)
+    return out.getvalue()

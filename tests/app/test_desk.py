@@ -27,7 +27,14 @@ def desk(service):
     given = [("carta.pdf", letter(LETTER)), warned, ("texto.txt", TWICE.encode()), ("kaputt rota.pdf", b"%PDF-1.7 no")]
     job = service.wait(service.add(*given))
     first, second, third, _ = (f"/files/{one['id']}" for one in job["files"])
-    return {"job": f"/jobs/{job['id']}", "pdf": first, "warned": second, "text": third, "index": "/"}
+    return {
+        "job": f"/jobs/{job['id']}",
+        "pdf": first,
+        "warned": second,
+        "text": third,
+        "index": "/",
+        "agreement": f"/jobs/{job['id']}/agreement",
+    }
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -1,6 +1,7 @@
 """Defines the routes of the web pages, which are rendered on the server in the language of the request."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -25,6 +26,8 @@ from .store import FileRow, NotFound, Store
 
 NOT_STARTED = ("uploading", "uploaded", "waiting", "parsing", "parsed", "failed")
 """States of files of a job whose de-identification has not been started."""
+ROWS = 100
+"""Number of files that the page of a job shows at once; a browser needs long to paint a table of 500."""
 
 
 def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRouter:
@@ -179,21 +182,30 @@ def show_job_page(
     """Render the page of one job. Errors name a file as the user named it."""
     shown = show_job(store, store.job(job))
     ready = [file for file in shown["files"] if file["state"] == "done"]
+    started = any(file["state"] not in NOT_STARTED for file in shown["files"]) or bool(ready)
     usual = JobSettings().model_dump()
     lang = language_of(request)
     rows = store.files(job)
     for file, row in zip(shown["files"], rows, strict=True):
+        if not file["reason"]:
+            continue
         reason = file["reason"].replace(released_name(row, keep=False), row.name)
         file["reason"], translated = translate_error(reason, lang)
         file["english"] = not translated
     by_risk = request.query_params.get("order") == "risk"
     if by_risk:
         shown["files"].sort(key=lambda file: (bool(file.get("reviewed")), -file.get("risk", -1)))
+    pages = max(1, -(-len(rows) // ROWS))
+    asked = request.query_params.get("page", "")
+    page = min(max(int(asked), 1), pages) if re.fullmatch(r"\d{1,6}", asked) else 1
+    shown["files"] = shown["files"][(page - 1) * ROWS : page * ROWS]
     left = order_by_risk(rows)
     problem, translated = translate_error(problem, lang)
     about = {
-        "started": any(file["state"] not in NOT_STARTED for file in shown["files"]) or bool(ready),
+        "started": started,
         "by_risk": by_risk,
+        "page": page,
+        "pages": pages,
         "done": ready,
         "reviewed": sum(bool(file.get("reviewed")) for file in ready),
         "next_file": left[0].id if left else "",

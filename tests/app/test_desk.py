@@ -144,6 +144,15 @@ def test_a_finished_job_opens_on_its_results_with_settings_folded(service, open_
     assert [row.inner_text() for row in page.query_selector_all("#files tbody th")] == [one["name"] for one in ordered]
 
 
+def test_files_of_a_large_job_are_on_several_pages(service, open_page):
+    job = service.add(*[(f"{i:03d}.txt", b"Alta.") for i in range(101)], start=False)
+    page = open_page(f"{service.url}/jobs/{job}")
+    assert page.locator("#files tbody tr").count() == 100
+    page.click("nav a[rel=next]")
+    assert page.inner_text("#files tbody th") == "100.txt"
+    assert page.locator("#files tbody tr").count() == 1
+
+
 def test_thirty_spans_are_reviewed_with_forty_keys(service, open_page):
     text = "".join(f"Visita el {day:02d}/03/2024 del paciente Aurelio {CANARY}.\n" for day in range(1, 16))
     page = open_page()

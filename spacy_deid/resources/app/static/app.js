@@ -48,7 +48,7 @@ if (job && Number(job.dataset.busy)) {
     document.getElementById("count").textContent = `${ended} / ${now.total}`;
     document.getElementById("left").textContent =
       now.busy ? left(now.seconds_left) + (now.ahead ? ` · ${words.ahead} ${now.ahead}` : "") : "";
-    const changed = now.files.some((file) => states.get(`file-${file.id}`) !== file.state);
+    const changed = now.files.some((file) => (states.get(`file-${file.id}`) ?? file.state) !== file.state);
     if (changed || !now.busy) await renew();
     if (!now.busy) document.getElementById("cancel")?.remove();
     if (!now.busy) job.dataset.busy = "0";

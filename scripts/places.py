@@ -50,6 +50,58 @@ ABROAD = {
         "05": "South Australia", "06": "Tasmania", "07": "Victoria", "08": "Western Australia",
     },
 }  # fmt: skip
+LATIN_AMERICA = {
+    "AR": (
+        "Buenos Aires|Catamarca|Chaco|Chubut|Córdoba|Corrientes|Ciudad Autónoma de Buenos Aires|Entre Ríos|Formosa|Jujuy|"
+        "La Pampa|La Rioja|Mendoza|Misiones|Neuquén|Río Negro|Salta|San Juan|San Luis|Santa Cruz|Santa Fe|"
+        "Santiago del Estero|Tierra del Fuego|Tucumán"
+    ),
+    "BO": "Chuquisaca|Cochabamba|Beni|La Paz|Oruro|Pando|Potosí|Santa Cruz|Tarija",
+    "CL": (
+        "Valparaíso|Aysén|Antofagasta|La Araucanía|Atacama|Biobío|Coquimbo|O'Higgins||Magallanes|Maule|"
+        "Región Metropolitana||Los Lagos|Tarapacá|Arica y Parinacota|Los Ríos|Ñuble"
+    ),
+    "CO": (
+        "Amazonas|Antioquia|Arauca|Atlántico||||Caquetá|Cauca|Cesar|Chocó|Córdoba||Guaviare|Guainía|Huila|La Guajira||"
+        "Meta|Nariño|Norte de Santander|Putumayo|Quindío|Risaralda|San Andrés y Providencia|Santander|Sucre|Tolima|"
+        "Valle del Cauca|Vaupés|Vichada|Casanare|Cundinamarca|Bogotá, D.C.|Bolívar|Boyacá|Caldas|Magdalena"
+    ),
+    "EC": (
+        "Galápagos|Azuay|Bolívar|Cañar|Carchi|Chimborazo|Cotopaxi|El Oro|Esmeraldas|Guayas|Imbabura|Loja|Los Ríos|Manabí|"
+        "Morona Santiago||Pastaza|Pichincha|Tungurahua|Zamora Chinchipe||Sucumbíos|Napo|Orellana|Santa Elena|"
+        "Santo Domingo de los Tsáchilas"
+    ),
+    "MX": (
+        "Aguascalientes|Baja California|Baja California Sur|Campeche|Chiapas|Chihuahua|Coahuila|Colima|Ciudad de México|"
+        "Durango|Guanajuato|Guerrero|Hidalgo|Jalisco|Estado de México|Michoacán|Morelos|Nayarit|Nuevo León|Oaxaca|Puebla|"
+        "Querétaro|Quintana Roo|San Luis Potosí|Sinaloa|Sonora|Tabasco|Tamaulipas|Tlaxcala|Veracruz|Yucatán|Zacatecas"
+    ),
+    "PE": (
+        "Amazonas|Áncash|Apurímac|Arequipa|Ayacucho|Cajamarca|Callao|Cusco|Huancavelica|Huánuco|Ica|Junín|La Libertad|"
+        "Lambayeque|Lima|Loreto|Madre de Dios|Moquegua|Pasco|Piura|Puno|San Martín|Tacna|Tumbes|Ucayali"
+    ),
+    "UY": (
+        "Artigas|Canelones|Cerro Largo|Colonia|Durazno|Flores|Florida|Lavalleja|Maldonado|Montevideo|Paysandú|Río Negro|"
+        "Rivera|Rocha|Salto|San José|Soriano|Tacuarembó|Treinta y Tres"
+    ),
+    "VE": (
+        "Amazonas|Anzoátegui|Apure|Aragua|Barinas|Bolívar|Carabobo|Cojedes|Delta Amacuro||Falcón|Guárico|Lara|Mérida|"
+        "Miranda|Monagas|Nueva Esparta|Portuguesa|Sucre|Táchira|Trujillo|Yaracuy|Zulia||Distrito Capital|La Guaira"
+    ),
+}  # regions in the order of their codes in GeoNames; empty for codes that are not used
+MOST_ABROAD = 30  # towns of a region and band
+NO_TOWN = re.compile(
+    r"(?i)\d|\(|fracc|ejido|infonavit|conjunto|unidad|urbaniz|barrio|the |asentamiento|centro poblado|campo|ranch|"
+    r"hacienda|predio|secci[oó]n|ampliaci|manzana|sector|villas? de(?!l)|residencial"
+)
+SHORT = re.compile(
+    r"(?!Ciudad|Villa|Puerto|Cañada|Estación|Valle|Santa|Santiago|Rincón|Mesa|Paso)([A-ZÁÉÍÓÚ]\w{3,}) de [A-ZÁÉÍÓÚ]\w+"
+)
+RENAMED = {
+    "Mexico City": "Ciudad de México", "Heroica Matamoros": "Matamoros", "León de los Aldama": "León",
+    "Victoria de Durango": "Durango", "Xalapa de Enríquez": "Xalapa", "Oaxaca": "Oaxaca de Juárez",
+    "Benito Juarez": "Benito Juárez", "Delegación Cuajimalpa de Morelos": "Cuajimalpa",
+}  # fmt: skip
 WHOLE = {"IE": "Ireland", "NZ": "New Zealand"}
 FINLAND = {"Helsinki-Uusimaa": "Uusimaa", "Ahvenanmaa – Åland": "Ahvenanmaa", "Åland": "Ahvenanmaa"}
 DISTRICTS = 60_000  # what has more inhabitants and is not listed is a part of a city
@@ -71,9 +123,10 @@ def lists(postcodes: Annotated[Path, typer.Argument(help="Posti's postal codes, 
     by_country: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for city in cities:
         by_country[city["countrycode"]].append(city)
-    _write("es", _spain(by_country["ES"]))
-    _write("en", _english(by_country))
-    _write("fi", _finland(by_country["FI"], json.loads(postcodes.read_text(encoding="utf8"))))
+    _write("es/places.csv", _spain(by_country["ES"]))
+    _write("es/places_abroad.csv", _latin_america(by_country))
+    _write("en/places.csv", _english(by_country))
+    _write("fi/places.csv", _finland(by_country["FI"], json.loads(postcodes.read_text(encoding="utf8"))))
     big = (c for c in cities if c["population"] >= WORLD)
     _write("world", [(c["countrycode"], _band(c["population"]), c["name"]) for c in big if _latin(c["name"])])
     _countries()
@@ -143,6 +196,23 @@ def _english(by_country: dict[str, list[dict[str, Any]]]) -> Iterator[Row]:
                 yield region, _band(city["population"]), city["name"]
 
 
+def _latin_america(by_country: dict[str, list[dict[str, Any]]]) -> Iterator[Row]:
+    """Yield the largest towns of each region and population band of the countries of Latin America."""
+    found: dict[tuple[str, int], dict[str, int]] = defaultdict(dict)
+    for country, names in LATIN_AMERICA.items():
+        regions = names.split("|")
+        for city in by_country[country]:
+            code = {"LMA": "15"}.get(city["admin1code"], city["admin1code"])  # the province of Lima, in Peru
+            region = regions[int(code) - 1] if code.isdigit() and 0 < int(code) <= len(regions) else ""
+            name = RENAMED.get(city["name"], city["name"])
+            if country == "MX" and (short := SHORT.fullmatch(name)):
+                name = short[1]
+            if region and not NO_TOWN.search(name) and _latin(name) and len(name.split()) <= 5:
+                found[f"{country}/{region}", _band(city["population"])][name] = city["population"]
+    for (region, band), towns in found.items():
+        yield from ((region, band, name) for name in sorted(towns, key=lambda name: -towns[name])[:MOST_ABROAD])
+
+
 def _finland(cities: list[dict[str, Any]], codes: list[dict[str, str]]) -> Iterator[Row]:
     """Yield municipalities and villages by region."""
     inhabitants = {fold(city["name"]): city["population"] for city in cities}
@@ -162,7 +232,7 @@ def _write(name: str, rows: Iterable[Row]) -> None:
     for region, band, place in rows:
         groups[region, band].add(place)
     lines = (f"{region};{band};{'|'.join(sorted(places))}" for (region, band), places in sorted(groups.items()))
-    path = COMMON / "world.csv" if name == "world" else LANGUAGES / name / "places.csv"
+    path = COMMON / "world.csv" if name == "world" else LANGUAGES / name
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
 
 

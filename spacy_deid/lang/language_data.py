@@ -55,6 +55,7 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
         "patterns.toml": "rules of `deid_patterns`",
         "people.toml": "how persons are named: order of names, titles, particles, words of kinship",
         "places.csv": "towns as region;size band;names separated by |",
+        "places_abroad.csv": "the same for other countries of the language, as country/region;size band;names",
         "places.toml": "regions, capitals, and words of streets, institutions and professions",
         "placeholders.txt": "values of EHR fields that mean that the value is missing, separated by |",
         "prompts/": "prompts for a large language model",

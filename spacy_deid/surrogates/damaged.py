@@ -25,6 +25,9 @@ from .people.name_lists import NAME_TYPES, load_names
 TOWNS = frozenset({"CITY", "STATE", "COUNTRY"})
 """Labels of places whose damaged words are read."""
 
+INSTITUTIONS = frozenset({"HOSPITAL", "HEALTH_CENTER", "ORGANIZATION", "DEPARTMENT"})
+"""Labels of institutions whose damaged words are read letter by letter, and whose broken words are joined."""
+
 NUMBERS = frozenset({"PHONE", "FAX", "AGE"})
 """Labels of numbers whose damaged digits are read."""
 
@@ -36,6 +39,7 @@ _WRONG_CAPITAL = re.compile(r"(?<=[a-zß-öø-ÿ])I|^l")
 _NUMBERED = re.compile(r"\d*([^\W\d_]{3,})\d*")  # a name beside a number: "Rowe2"
 _ORDINAL = re.compile(r"\d*(?:1st|2nd|3rd|\d(?:th|er|[ao]))", re.I)
 _FEWEST_SPELLED = 4
+_LONGEST_CODE = 6  # characters of an acronym with numbers
 _INITIAL = re.compile(r"\d*[A-ZÀ-ÖØ-Þ]\d*")  # an initial beside a number
 _READ = {"0": "o", "1": "l", "|": "l", "!": "l", "2": "z", "5": "s", "6": "g", "8": "b", "9": "g"}
 _MARKS = str.maketrans("|!", "ll")
@@ -60,6 +64,8 @@ def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]
     for i, m in enumerate(out):
         if m and m.label in NUMBERS:
             out[i] = m._replace(text=_read_number(m.text, words=m.label == "AGE"))
+        elif m and m.label in INSTITUTIONS:
+            out[i] = m._replace(text=_read_institution(m.text))
     places = [i for i, m in enumerate(out) if m and m.label in PERSONS | TOWNS and _has_damage(m.text)]
     if not places:
         return out
@@ -95,6 +101,22 @@ def _read_number(text: str, words: bool) -> str:
     if not words:
         return read
     return _BROKEN.sub("", _AGE_WORD.sub(lambda word: "".join(_READ.get(char, char) for char in word[0]), read))
+
+
+def _read_institution(text: str) -> str:
+    """Return the name of an institution with its damaged words read letter by letter: "H0SPITAL DEL 0ESTE".
+
+    Short words in capitals, such as "HU12O", may be acronyms with numbers. They are read only beside a longer damaged
+    word.
+
+    text (str): the mention.
+    RETURNS (str): the name, in which the words that a line end breaks are joined.
+    """
+    found = [word for word in _WORD.findall(text) if _DAMAGED.search(word)]
+    words = {word for word in found if sum(map(str.isalpha, word)) >= max(2, len(word) / 2)}
+    if any(sum(map(str.isalpha, word)) > 2 and (len(word) > _LONGEST_CODE or not word.isupper()) for word in words):
+        text = _WORD.sub(lambda word: (_read_word(word[0], {}, {}) if word[0] in words else "") or word[0], text)
+    return _BROKEN.sub("", text)
 
 
 def _is_spelled(text: str, lang: str) -> bool:

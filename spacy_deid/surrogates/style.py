@@ -207,7 +207,7 @@ def replace_mentions(
         elif room == "numbers":
             values = replace_ids(group, key, lang, forbidden, date_rules)
         elif room == "places":
-            values = replace_places(group, key, lang, forbidden, suggest)
+            values = replace_places(group, key, lang, forbidden, suggest, mentions)
         else:
             values = replace_sex(group, lang)
         made.update(zip(places, values, strict=True))

@@ -77,7 +77,29 @@ def test_an_undamaged_name_is_unchanged(name):
     assert read("en", name) == [name]
 
 
-@pytest.mark.parametrize("label", ["STREET", "MRN", "HOSPITAL"])
+@pytest.mark.parametrize(
+    ("damaged", "whole"),
+    [
+        ("H0SPITAL DE JAL0N", "HOSPITAL DE JALON"),
+        ("C1inica Virgen de1 Carrnen", "Clinica Virgen del Carrnen"),
+        ("Centro Mé-\ndico Tajuña", "Centro Médico Tajuña"),
+        ("HU12O", "HU12O"),
+        ("Hospital 12 de Octubre", "Hospital 12 de Octubre"),
+        ("UMF 33", "UMF 33"),
+    ],
+)
+def test_the_damaged_words_of_an_institution_are_read(damaged, whole):
+    assert read("es", damaged, label="HOSPITAL") == [whole]
+
+
+@pytest.mark.parametrize("name", ["C1inica Tajuña de1 Va11e", "CL1NICA TAJUÑA DEL VA11E"])
+def test_no_piece_of_a_damaged_institution_stays(name):
+    (made,) = SurrogateStyle().replace([Mention(name, "HOSPITAL")], KEY, "es", allow_all)
+    assert made.text.lower().startswith("clinica ")
+    assert not any(map(str.isdigit, made.text))
+
+
+@pytest.mark.parametrize("label", ["STREET", "MRN"])
 def test_other_labels_are_unchanged(label):
     assert read("es", "De1gado", label=label) == ["De1gado"]
 

@@ -23,7 +23,8 @@ from ..text import DIGITS, Draw, fold, match_style, redraw, tokens
 
 _ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)\b", re.IGNORECASE)
 _POST_BOX = re.compile(
-    r"(?<!\w)(?:p\.?\s*o\.?\s*|post(?:al)?\s+(?:office\s+)?|private\s+|locked\s+)(?:box|bag|drawer)\b", re.IGNORECASE
+    r"(?<!\w)(?:(?:g\.?\s*)?p\.?\s*o\.?\s*|post(?:al)?\s+(?:office\s+)?|private\s+|locked\s+)(?:box|bag|drawer)\b",
+    re.IGNORECASE,
 )
 _SAINTS = ("st", "saint")
 _NOUNS = ("n", "i")  # endings of adjectives of nationality that are nouns too: Mexicans, Somalis

@@ -3,8 +3,9 @@
 `replace_places` replaces what identifies a place or a person and keeps what a reader needs. By label:
 
 - CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER: a region becomes another one of its kind. Its towns and postal codes
-  (ZIP) become those of the other region, a town one of about as many inhabitants (`geography`). The home country stays
-  if the language's lists say so: Spain in Spanish notes.
+  (ZIP) become those of the other region, a town one of about as many inhabitants (`geography`). They do not leave the
+  country that the note is from (`country`). The home country stays if the language's lists say so: Spain in Spanish
+  notes.
 - STREET, ROOM, ZIP: names and numbers are drawn; the kind of street and the punctuation are kept (`addresses`).
 - HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the name and the town are replaced; the words for the kind of
   institution are kept (`institutions`).
@@ -32,7 +33,9 @@ from .addresses import (
     replace_room,
     replace_street,
 )
+from .country import find_country
 from .descriptions import replace_description, replace_profession
+from .gazetteer import load_gazetteer
 from .geography import MAY_STAY, Geography
 from .institutions import find_setting, institution_words, replace_institution
 from .state import NoteState
@@ -53,6 +56,7 @@ def replace_places(
     lang: str,
     forbidden: Callable[[str], bool],
     suggest: Suggest = nothing,
+    note: Sequence[Mention] = (),
 ) -> list[str | None]:
     """Replace the places, institutions, professions and descriptions in a note.
 
@@ -61,11 +65,13 @@ def replace_places(
     lang (str): ISO 639-1 code of the note's language.
     forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
     suggest (Suggest): a function that proposes a town, which is used if it is allowed.
+    note (Sequence[Mention]): all mentions of the note, of any label, from which its country is inferred; by default
+        `mentions`.
     RETURNS (list[Optional[str]]): the surrogate of each mention, with its capitals and line breaks; None if there is
         none.
     """
     state = NoteState(key, lang, forbidden, (mention.text for mention in mentions))
-    geography = Geography(state, suggest)
+    geography = Geography(state, suggest, find_country(note or mentions, lang, load_gazetteer(lang)))
     geography.settle(mentions)
     named = (split_marks(mention.text)[1] for mention in mentions if mention.label in _PLACES)
     for place in [found[0] for found in map(geography.find, named) if found]:

@@ -1,7 +1,8 @@
 """Look up towns, regions and countries by name, and find the ones of similar kind and size that can replace them.
 
 ``places.csv`` of a language lists the towns of its country by region and size. ``places.toml`` adds capitals, other
-spellings, and groups of regions that can replace each other. All languages share the lists of foreign towns and
+spellings, and groups of regions that can replace each other. ``places_abroad.csv`` lists the towns of other countries
+of the language by region. All languages share the lists of foreign towns and
 countries. The file NOTICE names the sources.
 """
 
@@ -31,7 +32,8 @@ class Place(NamedTuple):
     name (str): the name in the nominative.
     kind (str): "city", "region" or "country".
     region (str): for a town at home its region; for a foreign town and for a country, `ABROAD` followed by the country
-        code; for a region its own key in the lists.
+        code, and by "/" and its region if the regions of the country are listed; for a region its own key in the
+        lists.
     band (int): size band, from 0 for a village to 5 for a city of 500,000 inhabitants.
     """
 
@@ -59,12 +61,15 @@ class Gazetteer:
     @cached_property
     def cities(self) -> Mapping[tuple[str, int], Sequence[str]]:
         """(Region, or `ABROAD` and country code; size band) → names of the towns."""
-        lists = ((get_language(self.lang).read_lines("places.csv"), ""), (_read_lines("world.csv"), ABROAD))
+        language = get_language(self.lang)
+        abroad = [*_read_lines("world.csv"), *language.read_lines("places_abroad.csv")]
+        home = self._words.get("home", ())
+        lists = ((language.read_lines("places.csv"), ""), (abroad, ABROAD))
         found = {
             (mark + region, int(band)): names.split("|")
             for lines, mark in lists
             for region, band, names in (line.split(";") for line in lines)
-            if not mark or (mark + region in _countries() and region not in self._words.get("home", ()))
+            if not mark or "/" in region or (mark + region in _countries() and region not in home)
         }
         own = {ABROAD + code: names for code, names in self._words.get("world", {}).items()}
         found = {place: names for place, names in found.items() if place[0] not in own}
@@ -85,6 +90,16 @@ class Gazetteer:
         return {region: named.get(region, region) for region in sorted(home | own)}
 
     @cached_property
+    def provinces(self) -> Mapping[str, str]:
+        """Key of a listed region of a foreign country → its name."""
+        return {key: key.partition("/")[2] for key, _ in sorted(self.cities) if "/" in key}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Key of a region or country → its name."""
+        return {**self.regions, **self.provinces, **self.countries}
+
+    @cached_property
     def capitals(self) -> Mapping[str, str]:
         """Region → name of its capital. Capitals are replaced by capitals."""
         towns = {(region, name) for (region, _), names in self.cities.items() for name in names}
@@ -100,6 +115,8 @@ class Gazetteer:
         groups = defaultdict(list)
         for code, row in _countries().items():
             groups[row["group"]].append(code)
+        for key in self.provinces:
+            groups[key.partition("/")[0]].append(key)
         return {name: tier for tier in (*tiers, rest, *groups.values()) for name in tier}
 
     @cached_property
@@ -132,12 +149,18 @@ class Gazetteer:
             yield [capital]
 
     def country_of(self, region: str) -> str:
-        """Return the code of the country that a region at home belongs to; "" if the language has no country."""
+        """Return the code of the country that a region belongs to; "" if the language has no country."""
+        if region.startswith(ABROAD):
+            return region[1:].partition("/")[0]
         home = self._words.get("home", ())
         return str(self._words.get("region_countries", {}).get(region, next(iter(home), "")))
 
+    def regions_of(self, country: str) -> Sequence[str]:
+        """Return the names of the listed regions of a foreign country."""
+        return [name for key, name in self.provinces.items() if self.country_of(key) == country]
+
     def small_towns(self, country: str) -> Sequence[str]:
-        """Return small towns of a home country, or of all home countries for ""; see `small`."""
+        """Return small towns of a country with listed regions, or of all home countries for ""; see `small`."""
         return self._small_by_country.get(country, ()) or self.small
 
     @cached_property
@@ -147,6 +170,9 @@ class Gazetteer:
         own = {name: self.country_of(region) for (region, _), names in self.cities.items() for name in names}
         for name in self.small:
             found[own[name]].append(name)
+        for (key, band), names in self.cities.items():
+            if key in self.provinces and band <= 2:
+                found[self.country_of(key)] += [name for name in names if len(name.split()) <= _MOST_WORDS]
         return found
 
     @cached_property
@@ -168,11 +194,12 @@ class Gazetteer:
         """Yield all towns, regions and countries of the lists."""
         for (region, band), names in self.cities.items():
             yield from (Place(name, "city", region, band) for name in names)
+        yield from (Place(name, "region", key, _LARGE) for key, name in self.provinces.items())
         for region, name in self.regions.items():
             yield Place(name, "region", region, _LARGE)
             if name != region:
                 yield Place(region, "region", region, _LARGE)
-        listed = {name for names in self.cities.values() for name in names}
+        listed = {name for (key, _), names in self.cities.items() if key not in self.provinces for name in names}
         yield from (Place(name, "city", key, _LARGE) for key, name in self.capitals.items() if name not in listed)
         yield from (Place(name, "country", code, _LARGE) for code, name in self.countries.items())
 

@@ -60,7 +60,7 @@ class PlaceContext:
             return
         if place.kind == "country":
             self._countries.add(place.region)
-        elif not place.region.startswith(ABROAD):
+        elif not place.region.startswith(ABROAD) or "/" in place.region:
             self._at_home |= place.band >= _KNOWN
             self._towns[fold(place.name)] = place
 
@@ -103,11 +103,13 @@ class Geography:
 
     state (NoteState): draws the surrogates of the note.
     suggest (Suggest): a function that proposes a town, which is used if it is free. It is called for variant 0 only.
+    country (str): ISO 3166-1 code of the country that the note is from, which its places do not leave; "" if it is
+        unknown. See `country.find_country`.
     settings (dict[str, int]): folded name of an organization → its setting; see `institutions.find_setting`.
     """
 
-    def __init__(self, state: NoteState, suggest: Suggest = nothing) -> None:
-        self.state, self.lang, self._suggest = state, state.lang, suggest
+    def __init__(self, state: NoteState, suggest: Suggest = nothing, country: str = "") -> None:
+        self.state, self.lang, self._suggest, self.country = state, state.lang, suggest, country
         self._conventions = get_language(state.lang).places
         self._gazetteer = load_gazetteer(state.lang)
         self._words = place_words(state.lang)
@@ -125,7 +127,7 @@ class Geography:
 
         mentions (Sequence[Mention]): mentions with their context, in the order of the text.
         """
-        home = self._words.get("home", ())
+        home = (*self._words.get("home", ()), self.country)
         for chain in find_chains(mentions):
             country = next((p.region for piece in chain for p in self._listed(piece, "country")), "")
             foreign = bool(country) and country[1:] not in home
@@ -141,11 +143,11 @@ class Geography:
             bare = all(self._nominative(piece.text)[1] == "nom" for piece in chain if self._listed(piece, "country"))
             for piece in towns:
                 name, case = self._nominative(piece.text)
-                if foreign and bare and not self._gazetteer.find(name):
+                if foreign and bare and not self._named(name):
                     case = "nom"  # "Perpignan, Ranska" is no genitive
-                cities = [place for place in self._gazetteer.find(name) if place.kind == "city"]
+                cities = [place for place in self._named(name) if place.kind == "city"]
                 here = [place for place in cities if place.region == region]
-                own = any(place.region == region for place in self._gazetteer.find(name))
+                own = any(place.region == region for place in self._named(name))
                 if here or (
                     (region and not own and all(place.region.startswith(ABROAD) for place in cities)) or foreign
                 ):
@@ -156,9 +158,26 @@ class Geography:
             if country and not foreign and (regions := {region, *self._home_regions(towns)} - {""}):
                 self._kept |= {country} & {ABROAD + self._gazetteer.country_of(own) for own in regions}
 
+    def _named(self, name: str) -> Sequence[Place]:
+        """Return the listed places with a name, those of the country of the note first.
+
+        A region abroad, and a town by its region, are only returned if the note is from their country.
+        """
+        places, own = self._gazetteer.find(name), ABROAD + self.country
+        here = [place for place in places if "/" not in place.region or place.region.startswith(own + "/")]
+        if not self.country:
+            return here
+        of = self._gazetteer.country_of
+        return sorted(here, key=lambda place: (of(place.region) != self.country, place.region == own))
+
+    @property
+    def _abroad(self) -> str:
+        """Key of the foreign country that the note is from, if it has no listed regions; "" otherwise."""
+        return "" if self.country else self.context.abroad
+
     def _listed(self, piece: Piece, kind: str) -> list[Place]:
         """Return the places of a kind that a piece of an address names; a country only if no town at home is meant."""
-        found = self._gazetteer.find(self._nominative(piece.text)[0])
+        found = self._named(self._nominative(piece.text)[0])
         if kind == "country" and piece.label != "COUNTRY" and any(place.kind == "city" for place in found):
             return []
         return [place for place in found if place.kind == kind]
@@ -177,7 +196,7 @@ class Geography:
 
     def _region_of(self, chain: Sequence[Piece], towns: Sequence[Piece]) -> str:
         """Return the region at home that the postal code or a region in an address names; "" if there is none."""
-        for piece in chain:
+        for piece in chain if self._is_home else ():
             postal = get_language(self.lang).postal_codes.province
             found = postal.fullmatch(piece.text.strip()) if postal else None
             codes: Mapping[str, str] = self._words.get("zip", {})
@@ -186,12 +205,13 @@ class Geography:
         keys = {name: key for key, name in self._gazetteer.regions.items()}
         for piece in chain:
             if piece not in towns[:1] and (listed := self._listed(piece, "region")):
-                return keys.get(listed[0].name, listed[0].name)
+                return listed[0].region if "/" in listed[0].region else keys.get(listed[0].name, listed[0].name)
         return ""
 
     def stays(self, place: Place) -> bool:
         """Whether a country is kept, because the towns that replace those of the note are there."""
-        return self.context.stays(place) or (place.kind == "country" and place.region in self._kept)
+        kept = self._kept | {ABROAD + self.country}
+        return self.context.stays(place) or (place.kind == "country" and place.region in kept)
 
     def replace(self, mention: Mention) -> str | None:
         """Replace a mention of a place.
@@ -224,8 +244,8 @@ class Geography:
         if label not in ("COUNTRY", "STATE") and fold(text) in self._meant:
             return self._meant[fold(text)]
         name, case = place_forms(self.lang).get(fold(text), ("", "")) if inflects(self.lang) else (text, "nom")
-        abroad = self.context.abroad
-        found = sorted(self._gazetteer.find(name), key=lambda place: bool(abroad) and place.region != abroad)
+        abroad = self._abroad
+        found = sorted(self._named(name), key=lambda place: bool(abroad) and place.region != abroad)
         best = next((p for kind in _KINDS.get(label, _ANY) for p in found if p.kind == kind), None)
         if best is None or (abroad and best.kind != "country" and best.region != abroad):
             return None
@@ -259,6 +279,8 @@ class Geography:
         if mention.label == "COUNTRY":
             names = sorted(self._gazetteer.countries.values())
             made = self.state.pick(f"region {mention.variant}", names, "country", fold(core), str(mention.variant))
+        elif mention.label == "STATE" and (own := self._gazetteer.regions_of(self.country)):
+            made = self.state.pick(f"region {mention.variant}", own, "state", fold(core), str(mention.variant))
         else:
             made = self.unknown(core, mention.variant)
         inflector = get_language(self.lang).inflector
@@ -268,20 +290,19 @@ class Geography:
         """Replace a listed place, in its grammatical case. A code such as "CA" is replaced by a code. None if there is
         no surrogate.
         """
-        others = [other for other in self._gazetteer.find(place.name) if other.kind == place.kind == "city"]
+        others = [other for other in self._named(place.name) if other.kind == place.kind == "city"]
         hint = _REGION_BEHIND.match(mention.after) if len(others) > 1 else None
         if hint is not None:  # of several towns of one name, that of the region that follows the mention
             words = hint[1].split()
-            named = {
-                p.region for n in (3, 2, 1) for p in self._gazetteer.find(" ".join(words[:n])) if p.kind == "region"
-            }
+            named = {p.region for n in (3, 2, 1) for p in self._named(" ".join(words[:n])) if p.kind == "region"}
             keys = {region for region, name in self._gazetteer.regions.items() if named & {region, name}}
-            place = next((other for other in others if other.region in keys), place)
+            place = next((other for other in others if other.region in keys | named), place)
         meant = place
         place = self.state.once(("city", fold(core)), lambda: meant)
         article = self._conventions.article(mention.before)
-        if article and self._gazetteer.find(f"{article} {core}"):  # "la [Coruña]" becomes "la [Carolina]"
-            pool = [name[len(article) + 1 :] for name in self._gazetteer.small if fold(name).startswith(article + " ")]
+        if article and self._named(f"{article} {core}"):  # "la [Coruña]" becomes "la [Carolina]"
+            small = self._gazetteer.small_towns(self.country)
+            pool = [name[len(article) + 1 :] for name in small if fold(name).startswith(article + " ")]
             context = ("article", article, fold(core), str(mention.variant))
             return self.state.pick(f"city {mention.variant}", pool, *context)
         made = self.place(place, mention.variant)
@@ -302,7 +323,7 @@ class Geography:
 
         def make() -> str | None:
             family, context = f"city {variant}", (fold(name), str(variant))
-            country = self.region(self.context.abroad, variant) if self.context.abroad else None
+            country = self.region(self._abroad, variant) if self._abroad else None
             if made := self.state.pick(family, self._large_towns(country or ""), "abroad", *context):
                 return made
             region = self.region(self.context.region, variant) if self.context.region else None
@@ -316,8 +337,13 @@ class Geography:
 
     @property
     def _country(self) -> str:
-        """Code of the home country that the note is from; "" if it does not show."""
-        return self._gazetteer.country_of(self.context.region) if self.context.region else ""
+        """Code of the country that the note is from; "" if it does not show."""
+        return self.country or (self._gazetteer.country_of(self.context.region) if self.context.region else "")
+
+    @property
+    def _is_home(self) -> bool:
+        """Whether the note is not from abroad, so that its postal codes are those of the language's country."""
+        return self.country in ("", *self._words.get("home", ()))
 
     def _large_towns(self, country: str) -> Sequence[str]:
         """Return the towns of a country with at least 100,000 inhabitants."""
@@ -336,7 +362,7 @@ class Geography:
             own = next(key for key, name in self._gazetteer.regions.items() if name == place.name)
         region = self.region(own, variant)
         if place.kind != "city":
-            return region and self._gazetteer.regions.get(region, self._gazetteer.countries.get(region))
+            return region and self._gazetteer.names[region]
         if region is None:
             return self.unknown(place.name, variant)
         family, capitals = f"city {variant}", self._gazetteer.capitals
@@ -350,7 +376,7 @@ class Geography:
                 return suggested
             if made := self.state.pick(family, towns, *place[:3], str(near), str(variant)):
                 return made
-        if region.startswith(ABROAD):
+        if region.startswith(ABROAD) and region != ABROAD + self.country and "/" not in region:
             return None  # a town at home would not fit the country
         return self.unknown(place.name, variant)
 
@@ -365,19 +391,19 @@ class Geography:
         cycle = self._gazetteer.cycles.get(region, ())
         if region not in cycle:
             return None
-        if list(cycle) == [region]:
-            return region  # the only region of its country
+        if list(cycle) == [region] or region == ABROAD + self.country:
+            return region  # the only region of its country, or the country of the note
         order = self.state.draw("circle", *cycle, str(variant)).shuffled(cycle)
         start = order.index(region)
         others = [*order[start + 1 :], *order[:start]]
-        if region == self.context.abroad or (region in self._visited and region.startswith(ABROAD)):
+        if region == self._abroad or (region in self._visited and region.startswith(ABROAD)):
             others.sort(key=lambda country: len(self._large_towns(country)) < _ENOUGH)  # its towns need as many others
         if digits := self._code_digits.get(region):
             others.sort(key=lambda country: code_digits().get(country[1:]) != digits)
-        names = {**self._gazetteer.regions, **self._gazetteer.countries}
+        names, stays = self._gazetteer.names, (*self._words.get("stays", ()), self.country)
         for other in others:
             if (
-                other[1:] not in self._words.get("stays", ())
+                other[1:] not in stays
                 and names[other] != names[region]
                 and self.state.take(f"region {variant}", names[other])
             ):
@@ -401,7 +427,7 @@ class Geography:
         conventions = get_language(self.lang).postal_codes
         postal = conventions.province.fullmatch(core) if conventions.province else None
         codes: dict[str, str] = self._words.get("zip", {})
-        home = postal if fold(core) not in self._foreign_codes else None
+        home = postal if self._is_home and fold(core) not in self._foreign_codes else None
         region = next((r for r, code in codes.items() if home and code == home[1]), None)
         other = self.region(region, mention.variant) if region else None
         if postal is None or other not in codes:

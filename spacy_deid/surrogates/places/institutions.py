@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from rapidfuzz.distance import OSA
+
 from ...lang import all_languages, get_language
 from ...lang.places import listed, place_words, word_set
 from ...lang.text import fold, match_style, redraw, split_marks, tokens
@@ -32,6 +34,7 @@ _ROMAN = re.compile(r"[IVX]{1,5}")
 _LONGEST_PLACE = 5  # words
 _LARGE = 3  # band of a town of 30,000
 
+_LONG_HEAD = 7  # letters of a noun for an institution in which typing errors are recognized
 _NEAR = 5  # words before a name that can tell its kind
 _WORD = re.compile(r"[^\W\d_]+")
 _ACRONYM = re.compile(r"(?:[A-ZÁÉÍÓÚÄÖÅ][.\d]*){2,7}|[A-ZÁÉÍÓÚÄÖÅ](?:&|-)[A-Z]{1,4}|[A-ZÄÖÅ]{2,4}[a-z]?[A-ZÄÖ]+")
@@ -254,9 +257,9 @@ def split_name(core: str, geography: Geography) -> list[Part]:
             parts.append(Part(gap, _join(words[i : i + day]), "proper"))
             i += day
             continue
-        if i == 0 and len(words) > 1 and fold(word) in institution_words(geography.lang, "initials"):
-            parts.append(Part(gap, word, "kind"))
-            i += 1
+        if i == 0 and (initials := _count_initials(words, geography.lang)):
+            parts += [Part(*pair, "kind") for pair in words[:initials]]
+            i = initials
             continue
         possible = word[:1].isalpha() and (word[0].isupper() or not mixed)
         for length in range(min(_LONGEST_PLACE, len(words) - i) if possible else 0, 0, -1):
@@ -273,6 +276,21 @@ def split_name(core: str, geography: Geography) -> list[Part]:
         parts.append(Part(gap, word, _type_of(word, following, geography.lang, mixed)))
         i += 1
     return list(_join_proper(parts))
+
+
+def _count_initials(words: Sequence[tuple[str, str]], lang: str) -> int:
+    """Return the number of words of a listed abbreviation at the beginning of a name, such as "H." or "C.M."; 0 if
+    there is none, or nothing behind it.
+
+    words (Sequence[tuple[str, str]]): (gap, word) pairs of the name.
+    """
+    listed = institution_words(lang, "initials")
+    letters = 1
+    single = [len(word) == 1 and word.isalpha() for _, word in words]
+    while letters < len(words) and single[0] and single[letters] and "." in words[letters][0]:
+        letters += 1
+    found = fold("".join(word for _, word in words[:letters])) in listed
+    return letters if found and any(word for _, word in words[letters:]) else 0
 
 
 def _find_day(words: Sequence[tuple[str, str]], lang: str) -> int:
@@ -333,7 +351,7 @@ def _type_of(word: str, following: str, lang: str, mixed: bool) -> PartType:
         return "kind" if following and named else "proper"
     if not word or folded in small:
         return "small"
-    if folded.removesuffix("'s").removesuffix("’s") in kinds or folded in kinds:
+    if folded.removesuffix("'s").removesuffix("’s") in kinds or folded in kinds or _is_misspelt_head(folded, lang):
         return "kind"
     if mixed and len(word) == 1 and word.islower():
         return "small"
@@ -342,6 +360,13 @@ def _type_of(word: str, following: str, lang: str, mixed: bool) -> PartType:
     if mixed and word.islower() and folded not in get_language(lang).places.lower_case_names:
         return "kind"
     return "acronym" if mixed and is_acronym(word) else "proper"
+
+
+@cache
+def _is_misspelt_head(folded: str, lang: str) -> bool:
+    """Whether a folded word is a noun for an institution with a typing error ("hosptial")."""
+    heads = (head for head in institution_words(lang, "heads") | {"hospital"} if len(head) >= _LONG_HEAD)
+    return len(folded) >= _LONG_HEAD - 1 and any(OSA.distance(folded, head, score_cutoff=1) <= 1 for head in heads)
 
 
 def _join_proper(parts: Sequence[Part]) -> Iterator[Part]:

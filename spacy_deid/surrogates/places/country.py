@@ -1,0 +1,92 @@
+"""Find out which country a note is from, so that the surrogates of its places are all in this country.
+
+A language is written in many countries: a Spanish note can be from Oaxaca, and a village of Oaxaca that becomes one of
+Burgos tells readers that it is a surrogate. The country is that of most listed places of the note. Words that are used
+in one country only ("IMSS", "EsSalud"; table ``country_cues`` of ``places.toml``) and telephone numbers that are
+valid in one country only count as well.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import phonenumbers
+
+from ...lang.places import place_words
+from ...lang.text import fold
+from ..mention import Mention
+from .agreement import find_chains
+from .gazetteer import Gazetteer
+
+_PLACES = frozenset({"CITY", "STATE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
+_LEAST = 0.75  # votes for a country
+_MARGIN = 0.6  # votes by which it must be ahead
+_COUNTRY_ALONE = 0.25  # votes of a country without a town: a birthplace or a journey
+_CUE = 0.75  # votes of a word or telephone number; an address has one
+
+
+def find_country(mentions: Sequence[Mention], lang: str, gazetteer: Gazetteer) -> str:
+    """Find the country that a note is from.
+
+    mentions (Sequence[Mention]): all mentions of the note, with their context, in the order of the text.
+    lang (str): ISO 639-1 code of the note's language.
+    gazetteer (Gazetteer): the listed places of the language.
+    RETURNS (str): ISO 3166-1 code of a country with listed regions; "" if the note does not show it, or if the
+        language has the regions of one country only.
+    """
+    possible = countries_with_regions(lang, gazetteer)
+    if len(possible) < 2:
+        return ""
+    votes: Counter[str] = Counter()
+    for chain in find_chains([mention for mention in mentions if mention.label in _PLACES]):
+        named = [
+            {gazetteer.country_of(place.region) for place in gazetteer.find(piece.text.strip())} for piece in chain
+        ]
+        shared: Counter[str] = Counter()
+        for countries in filter(None, named):
+            shared.update(dict.fromkeys(countries, 1 / len(countries)))
+        if shared and (country := shared.most_common(1)[0][0]) in possible:
+            alone = all(
+                any(place.kind == "country" for place in gazetteer.find(piece.text.strip())) for piece in chain
+            )
+            votes[country] += _COUNTRY_ALONE if alone else min(1, shared[country])
+    votes.update(_votes_of_cues(mentions, lang, possible))
+    (best, most), (_, second) = [*votes.most_common(2), ("", 0.0), ("", 0.0)][:2]
+    return best if best in possible and most >= _LEAST and most - second >= _MARGIN else ""
+
+
+def countries_with_regions(lang: str, gazetteer: Gazetteer) -> frozenset[str]:
+    """Return the codes of the countries of which the regions and their towns are listed."""
+    return frozenset(place_words(lang).get("home", ())) | {gazetteer.country_of(key) for key in gazetteer.provinces}
+
+
+def _votes_of_cues(mentions: Sequence[Mention], lang: str, possible: frozenset[str]) -> Mapping[str, float]:
+    """Return votes for countries from the words around the mentions, each of them once, and from telephone numbers."""
+    found: set[tuple[str, str]] = set()
+    for mention in mentions:
+        text = mention.before + mention.text + mention.after
+        for country, pattern in _cues(lang).items():
+            found.update((country, fold(cue[0])) for cue in pattern.finditer(text))
+        if mention.label in ("PHONE", "FAX") and len(valid := _countries_of_number(mention.text, possible)) == 1:
+            found.add((valid[0], mention.text))
+    return {country: _CUE * number for country, number in Counter(country for country, _ in found).items()}
+
+
+def _countries_of_number(text: str, possible: frozenset[str]) -> list[str]:
+    """Return the countries in which a telephone number is valid, with or without the country code."""
+
+    def is_valid(country: str) -> bool:
+        try:
+            return phonenumbers.is_valid_number_for_region(phonenumbers.parse(text, country), country)
+        except phonenumbers.NumberParseException:
+            return False
+
+    return [country for country in sorted(possible) if is_valid(country)]
+
+
+@cache
+def _cues(lang: str) -> Mapping[str, re.Pattern[str]]:
+    """Return country → pattern of the words that are used only there."""
+    words: Mapping[str, str] = place_words(lang).get("country_cues", {})
+    return {country: re.compile(rf"(?<!\w)(?:{cues})(?!\w)") for country, cues in words.items()}

@@ -52,9 +52,9 @@ ABROAD = {
 }  # fmt: skip
 LATIN_AMERICA = {
     "AR": (
-        "Buenos Aires|Catamarca|Chaco|Chubut|Córdoba|Corrientes|Ciudad Autónoma de Buenos Aires|Entre Ríos|Formosa|Jujuy|"
-        "La Pampa|La Rioja|Mendoza|Misiones|Neuquén|Río Negro|Salta|San Juan|San Luis|Santa Cruz|Santa Fe|"
-        "Santiago del Estero|Tierra del Fuego|Tucumán"
+        "Buenos Aires|Catamarca|Chaco|Chubut|Córdoba|Corrientes|Ciudad Autónoma de Buenos Aires|Entre Ríos|"
+        "Formosa|Jujuy|La Pampa|La Rioja|Mendoza|Misiones|Neuquén|Río Negro|Salta|San Juan|San Luis|"
+        "Santa Cruz|Santa Fe|Santiago del Estero|Tierra del Fuego|Tucumán"
     ),
     "BO": "Chuquisaca|Cochabamba|Beni|La Paz|Oruro|Pando|Potosí|Santa Cruz|Tarija",
     "CL": (
@@ -62,31 +62,35 @@ LATIN_AMERICA = {
         "Región Metropolitana||Los Lagos|Tarapacá|Arica y Parinacota|Los Ríos|Ñuble"
     ),
     "CO": (
-        "Amazonas|Antioquia|Arauca|Atlántico||||Caquetá|Cauca|Cesar|Chocó|Córdoba||Guaviare|Guainía|Huila|La Guajira||"
-        "Meta|Nariño|Norte de Santander|Putumayo|Quindío|Risaralda|San Andrés y Providencia|Santander|Sucre|Tolima|"
-        "Valle del Cauca|Vaupés|Vichada|Casanare|Cundinamarca|Bogotá, D.C.|Bolívar|Boyacá|Caldas|Magdalena"
+        "Amazonas|Antioquia|Arauca|Atlántico||||Caquetá|Cauca|Cesar|Chocó|Córdoba||Guaviare|Guainía|Huila|"
+        "La Guajira||Meta|Nariño|Norte de Santander|Putumayo|Quindío|Risaralda|San Andrés y Providencia|"
+        "Santander|Sucre|Tolima|Valle del Cauca|Vaupés|Vichada|Casanare|Cundinamarca|Bogotá, D.C.|Bolívar|"
+        "Boyacá|Caldas|Magdalena"
     ),
     "EC": (
-        "Galápagos|Azuay|Bolívar|Cañar|Carchi|Chimborazo|Cotopaxi|El Oro|Esmeraldas|Guayas|Imbabura|Loja|Los Ríos|Manabí|"
-        "Morona Santiago||Pastaza|Pichincha|Tungurahua|Zamora Chinchipe||Sucumbíos|Napo|Orellana|Santa Elena|"
-        "Santo Domingo de los Tsáchilas"
+        "Galápagos|Azuay|Bolívar|Cañar|Carchi|Chimborazo|Cotopaxi|El Oro|Esmeraldas|Guayas|Imbabura|Loja|"
+        "Los Ríos|Manabí|Morona Santiago||Pastaza|Pichincha|Tungurahua|Zamora Chinchipe||Sucumbíos|Napo|"
+        "Orellana|Santa Elena|Santo Domingo de los Tsáchilas"
     ),
     "MX": (
-        "Aguascalientes|Baja California|Baja California Sur|Campeche|Chiapas|Chihuahua|Coahuila|Colima|Ciudad de México|"
-        "Durango|Guanajuato|Guerrero|Hidalgo|Jalisco|Estado de México|Michoacán|Morelos|Nayarit|Nuevo León|Oaxaca|Puebla|"
-        "Querétaro|Quintana Roo|San Luis Potosí|Sinaloa|Sonora|Tabasco|Tamaulipas|Tlaxcala|Veracruz|Yucatán|Zacatecas"
+        "Aguascalientes|Baja California|Baja California Sur|Campeche|Chiapas|Chihuahua|Coahuila|Colima|"
+        "Ciudad de México|Durango|Guanajuato|Guerrero|Hidalgo|Jalisco|Estado de México|Michoacán|Morelos|"
+        "Nayarit|Nuevo León|Oaxaca|Puebla|Querétaro|Quintana Roo|San Luis Potosí|Sinaloa|Sonora|Tabasco|"
+        "Tamaulipas|Tlaxcala|Veracruz|Yucatán|Zacatecas"
     ),
     "PE": (
-        "Amazonas|Áncash|Apurímac|Arequipa|Ayacucho|Cajamarca|Callao|Cusco|Huancavelica|Huánuco|Ica|Junín|La Libertad|"
-        "Lambayeque|Lima|Loreto|Madre de Dios|Moquegua|Pasco|Piura|Puno|San Martín|Tacna|Tumbes|Ucayali"
+        "Amazonas|Áncash|Apurímac|Arequipa|Ayacucho|Cajamarca|Callao|Cusco|Huancavelica|Huánuco|Ica|Junín|"
+        "La Libertad|Lambayeque|Lima|Loreto|Madre de Dios|Moquegua|Pasco|Piura|Puno|San Martín|Tacna|Tumbes|"
+        "Ucayali"
     ),
     "UY": (
-        "Artigas|Canelones|Cerro Largo|Colonia|Durazno|Flores|Florida|Lavalleja|Maldonado|Montevideo|Paysandú|Río Negro|"
-        "Rivera|Rocha|Salto|San José|Soriano|Tacuarembó|Treinta y Tres"
+        "Artigas|Canelones|Cerro Largo|Colonia|Durazno|Flores|Florida|Lavalleja|Maldonado|Montevideo|"
+        "Paysandú|Río Negro|Rivera|Rocha|Salto|San José|Soriano|Tacuarembó|Treinta y Tres"
     ),
     "VE": (
-        "Amazonas|Anzoátegui|Apure|Aragua|Barinas|Bolívar|Carabobo|Cojedes|Delta Amacuro||Falcón|Guárico|Lara|Mérida|"
-        "Miranda|Monagas|Nueva Esparta|Portuguesa|Sucre|Táchira|Trujillo|Yaracuy|Zulia||Distrito Capital|La Guaira"
+        "Amazonas|Anzoátegui|Apure|Aragua|Barinas|Bolívar|Carabobo|Cojedes|Delta Amacuro||Falcón|Guárico|"
+        "Lara|Mérida|Miranda|Monagas|Nueva Esparta|Portuguesa|Sucre|Táchira|Trujillo|Yaracuy|Zulia||"
+        "Distrito Capital|La Guaira"
     ),
 }  # regions in the order of their codes in GeoNames; empty for codes that are not used
 MOST_ABROAD = 30  # towns of a region and band

@@ -22,6 +22,7 @@ from .gazetteer import Gazetteer
 _PLACES = frozenset({"CITY", "STATE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
 _LEAST = 0.75  # votes for a country
 _MARGIN = 0.6  # votes by which it must be ahead
+_HOME = 0.6  # votes of the home country for a name that other countries have as well
 _COUNTRY_ALONE = 0.25  # votes of a country without a town: a birthplace or a journey
 _CUE = 0.75  # votes of a word or telephone number; an address has one
 
@@ -39,21 +40,26 @@ def find_country(mentions: Sequence[Mention], lang: str, gazetteer: Gazetteer) -
     if len(possible) < 2:
         return ""
     votes: Counter[str] = Counter()
+    home = frozenset(place_words(lang).get("home", ()))
     for chain in find_chains([mention for mention in mentions if mention.label in _PLACES]):
-        named = [
-            {gazetteer.country_of(place.region) for place in gazetteer.find(piece.text.strip())} for piece in chain
-        ]
+        listed = [found for piece in chain if (found := gazetteer.find(piece.text.strip()))]
         shared: Counter[str] = Counter()
-        for countries in filter(None, named):
-            shared.update(dict.fromkeys(countries, 1 / len(countries)))
+        for found in listed:
+            shared.update(_votes_of_name(frozenset(gazetteer.country_of(place.region) for place in found), home))
         if shared and (country := shared.most_common(1)[0][0]) in possible:
-            alone = all(
-                any(place.kind == "country" for place in gazetteer.find(piece.text.strip())) for piece in chain
-            )
+            alone = all(any(place.kind == "country" for place in found) for found in listed)
             votes[country] += _COUNTRY_ALONE if alone else min(1, shared[country])
     votes.update(_votes_of_cues(mentions, lang, possible))
     (best, most), (_, second) = [*votes.most_common(2), ("", 0.0), ("", 0.0)][:2]
     return best if best in possible and most >= _LEAST and most - second >= _MARGIN else ""
+
+
+def _votes_of_name(countries: frozenset[str], home: frozenset[str]) -> dict[str, float]:
+    """Divide the vote of a name among the countries that have a place of this name, mostly to the home country."""
+    own = countries & home
+    if len(own) != 1 or len(countries) == 1:
+        return dict.fromkeys(countries, 1 / len(countries))
+    return dict.fromkeys(countries - own, (1 - _HOME) / (len(countries) - 1)) | dict.fromkeys(own, _HOME)
 
 
 def countries_with_regions(lang: str, gazetteer: Gazetteer) -> frozenset[str]:

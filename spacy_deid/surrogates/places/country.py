@@ -7,7 +7,7 @@ valid in one country only count as well.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -39,18 +39,22 @@ def find_country(mentions: Sequence[Mention], lang: str, gazetteer: Gazetteer) -
     possible = countries_with_regions(lang, gazetteer)
     if len(possible) < 2:
         return ""
-    votes: Counter[str] = Counter()
+    votes: dict[str, float] = defaultdict(float)
     home = frozenset(place_words(lang).get("home", ()))
     for chain in find_chains([mention for mention in mentions if mention.label in _PLACES]):
         listed = [found for piece in chain if (found := gazetteer.find(piece.text.strip()))]
-        shared: Counter[str] = Counter()
+        shared: dict[str, float] = defaultdict(float)
         for found in listed:
-            shared.update(_votes_of_name(frozenset(gazetteer.country_of(place.region) for place in found), home))
-        if shared and (country := shared.most_common(1)[0][0]) in possible:
+            named = frozenset(gazetteer.country_of(place.region) for place in found)
+            for country, vote in _votes_of_name(named, home).items():
+                shared[country] += vote
+        if shared and (country := max(shared, key=shared.__getitem__)) in possible:
             alone = all(any(place.kind == "country" for place in found) for found in listed)
             votes[country] += _COUNTRY_ALONE if alone else min(1, shared[country])
-    votes.update(_votes_of_cues(mentions, lang, possible))
-    (best, most), (_, second) = [*votes.most_common(2), ("", 0.0), ("", 0.0)][:2]
+    for country, vote in _votes_of_cues(mentions, lang, possible).items():
+        votes[country] += vote
+    ranked = sorted(votes.items(), key=lambda item: -item[1])
+    (best, most), (_, second) = [*ranked, ("", 0.0), ("", 0.0)][:2]
     return best if best in possible and most >= _LEAST and most - second >= _MARGIN else ""
 
 

@@ -24,6 +24,7 @@ BATCHES = (
     (" 2", "train", 43, 52, USUAL),
     (" 3", "train", 53, 62, ["clean"] * 3 + ["difficult"] * 4 + ["ordinary"] * 3),
     (" 4", "test", 1, 6, USUAL),
+    (" 5", "train", 63, 68, ["clean"] * 3 + ["difficult"] * 4 + ["ordinary"] * 3),
 )
 LETTERS = {"train": "t", "dev": "d", "test": "x"}
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..dictionaries.normalise import normal_form
-from ..dictionaries.terms import function_words, name_words
+from ..dictionaries.terms import function_words, is_person_name, name_words
 from ..lang import FALLBACK, get_language, resource_folders
 from ..surrogates.forbidden import offensive_words
 from .use import MedicalUse, SpanIndex
@@ -106,6 +106,8 @@ _CHAIN = re.compile(rf"{CAPITALISED}[-–]{CAPITALISED}")
 _LOWER_BEFORE = re.compile(r"(?<![\w'’-])([a-zà-öø-ÿ]{2,})[ (]{1,2}$")
 _ARTICLES = frozenset({"the", "an", "el", "la", "un", "una", "del", "al"})
 _TECHNICAL = frozenset({"anatomy", "device", "organism", "procedure", "score", "test", "unit"})
+# after a drug: an amount with its unit, or one that is no age
+_DOSE = re.compile(r"[ ](?:\d{1,5}(?:[.,]\d{1,3})?[ ]?(?:mg|mcg|µg|g|ml|UI|IU|ky)(?!\w)|[1-9]\d{2}(?![\d/.-]))")
 _LONGEST_HEAD = 8  # characters before a name that an abbreviated head word and a space take
 _APART = 6  # characters: between names in a list, a comma or "and"
 _LISTED = re.compile(r"[ ]?(?:,|;|/|\+|\band\b|\by\b|\be\b|\bja\b|\bsekä\b|\bor\b)[ ]?")
@@ -211,13 +213,15 @@ class NameContext:
             is required than for a disease.
         RETURNS (str): the type of evidence: "before" or "after" (words that precede or follow medical terms), "sign"
             (a test with its result), "possessive", "chain" (two names with a hyphen), "technical" (an article before
-            the name of a device or test) or "listed" (next to another medical term); "" if there is no evidence, or
-            if the name is a person's.
+            the name of a device or test), "dose" (an amount after a drug) or "listed" (next to another medical term);
+            "" if there is no evidence, or if the name is a person's.
         """
         if self.person(text, start, end):
             return ""
         if self.introduced(text, start):
             return "before"
+        if kind == "drug" and _DOSE.match(text, end):
+            return "dose"
         if self.sign(text, start, end):
             return "sign"
         if kind in _TECHNICAL and _CHAIN.fullmatch(text, start, end):  # "Por Swan-Ganz se mide": no couple is meant
@@ -283,7 +287,14 @@ class NameContext:
         RETURNS (bool): True if either is the case, so that the name is a person's.
         """
         left, right = _line(text, start), text[end : end + REACH]
-        return bool(self._role.search(left) or self._verb.match(right))
+        role = self._role.search(left)
+        if role and (left.endswith(", ") or _POSSESSIVE.search(text[start:end])):
+            role = None if self._nobodys(text[start:end]) else role
+        return bool(role or self._verb.match(right))
+
+    def _nobodys(self, name: str) -> bool:
+        """Whether no word of a name is in a list of names: "brother, Perthes as a child", "father Dupuytren's"."""
+        return not any(is_person_name(normal_form(word)) for word in re.findall(CAPITALISED, name))
 
     def _capital_before(self, left: str) -> bool:
         """Whether a capitalised word, possibly an unlisted given name, precedes a name within a sentence."""

@@ -20,9 +20,13 @@ NUMBERS = frozenset({"DATE", "PHONE", "FAX", "ZIP", "ROOM", "MRN", "ENCOUNTER_ID
 # Numbers of persons. Only a genetic variant is recovered from these labels, and only if a model found the number.
 IDENTIFIERS = frozenset({"ACCOUNT", "EMPLOYEE_ID", "HEALTH_PLAN", "INSURANCE_ID", "LICENSE", "NATIONAL_ID", "SSN"})
 RECOVERABLE = PERSONS | PLACES | NUMBERS | IDENTIFIERS | {"AGE", "SEX", "OTHER"}
-_VARIANTS = frozenset(
+_UNMISTAKABLE = frozenset(
     f"recovery/{name}"
-    for name in ("genomic", "hgvs-dna", "hgvs-protein", "protein-short", "rs-number", "reference-sequence")
+    for name in (
+        *("genomic", "hgvs-dna", "hgvs-protein", "protein-short", "rs-number", "reference-sequence"),
+        *("nursing-code", "snomed-code", "reference-strain", "standard", "statute", "score-of-maximum"),
+        *("mest-c", "gijon", "mayo"),
+    )
 )
 
 
@@ -72,9 +76,11 @@ class MedicalUse(NamedTuple):
         return self.rule.endswith(":technical")
 
     @property
-    def is_variant(self) -> bool:
-        """Whether the text is a genetic variant, whose notation is unmistakable."""
-        return self.rule in _VARIANTS
+    def unmistakable(self) -> bool:
+        """Whether no identifier is written like the text: a genetic variant, a code with its system, or a score with
+        its instrument and maximum.
+        """
+        return self.rule in _UNMISTAKABLE
 
 
 class Interval(Protocol):

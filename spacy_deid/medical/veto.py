@@ -117,7 +117,7 @@ class Veto:
         """Whether a detection, given the evidence that the text is medical, prevents the recovery of the text."""
         if item.own or item.rule in self._checked or item.label not in self._labels:
             return True
-        if use.is_variant:
+        if use.unmistakable:
             return item.listed or ("/" in item.rule and item.label in IDENTIFIERS)
         if item.label in IDENTIFIERS or (item.label == "ROOM" and use.form == "symbol"):
             return True

@@ -247,7 +247,7 @@ def _joined(text: str, uses: Sequence[MedicalUse]) -> Iterator[MedicalUse]:
     """Join neighbours separated only by a space or a punctuation mark: "BRAF V600E", "Crohn's disease/colitis"."""
     for first, second in pairwise(uses):
         if first.headed and second.headed and first.end <= second.start and text[first.end : second.start] in _BETWEEN:
-            yield MedicalUse(first.start, second.end, second.rule if second.is_variant else first.rule)
+            yield MedicalUse(first.start, second.end, second.rule if second.unmistakable else first.rule)
 
 
 def _disjoint(found: Iterable[Evidence]) -> list[Evidence]:

@@ -207,3 +207,58 @@ def test_the_word_of_a_person_in_the_note_stays_in_an_eponym_that_no_list_has():
 def test_a_place_found_with_certainty_stays_next_to_a_disease():
     text = "from Lake Charles, Louisiana, dx unknown."
     assert kept(make("en"), text, ("Louisiana", "STATE", "model", 0.99)) == [(19, "Louisiana")]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "flag", "label"),
+    [
+        ("en", "Lund-Mackay on last CT 14/24. SNOT-22: 41", "14/24", "DATE"),
+        ("en", "Mother tall, Beighton 5/9, maternal uncle well.", "Beighton", "CITY"),
+        ("en", "Med check. PHQ-9 11/27 (was 19)", "11/27", "DATE"),
+        ("en", "SNOMED T-02844 M-80812; T-02140 M-80903", "T-02140 M-80903", "ENCOUNTER_ID"),
+        ("es", "Dx enfermería NANDA 00132, 00029, 00146. NIC 4044, 2210.", "00029", "ZIP"),
+        ("es", "Control de calidad: cepas ATCC 25922, ATCC 700603 dentro de rango.", "25922", "ZIP"),
+        ("es", "Acreditado UNE-EN ISO 15189. Informe impreso.", "15189", "MRN"),
+        ("es", "grado II nivel 1, PIA pte. 390/2007 (Ley 39).", "390/2007", "DATE"),
+        ("es", "biopsiada en 2009; Oxford M1 E0 S1 T1.", "Oxford", "CITY"),
+        ("es", "Truelove-Witts grave al ingreso, Mayo 3. Hoy 4 deposiciones", "Mayo 3", "DATE"),
+        ("es", "Func.: Barthel 45, Lawton 2/8, Gijón 16 (riesgo)", "Gijón", "CITY"),
+    ],
+)
+def test_codes_of_a_system_and_scores_of_an_instrument_are_recovered_from_certain_detections(lang, text, flag, label):
+    assert kept(make(lang), text, (flag, label, "model", 0.99)) == []
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "flag", "label"),
+    [
+        ("en", "PHQ-9 11/27: 14", "11/27", "DATE"),
+        ("en", "MMSE 12/5 with Dr. Lawton", "12/5", "DATE"),
+        ("es", "colitis desde Mayo 3 de 2012", "Mayo 3", "DATE"),
+        ("es", "vive en Gijón 16", "Gijón", "CITY"),
+        ("es", "RD 12/2012 en ojo derecho", "12/2012", "DATE"),
+    ],
+)
+def test_dates_and_places_beside_an_instrument_stay(lang, text, flag, label):
+    assert kept(make(lang), text, (flag, label, "model", 0.99)) == [(text.index(flag), flag)]
+
+
+@pytest.mark.parametrize(
+    ("text", "flag"),
+    [
+        ("One brother, Perthes as a child. Cousin well.", "Perthes"),
+        ("coeliac; father Dupuytren's, both hands", "Dupuytren"),
+        ("allergic rhinitis, on Allegra 180 mg daily", "Allegra"),
+        ("now they gave me Biaxin, do I need a backup?", "Biaxin"),
+    ],
+)
+def test_diseases_of_relatives_and_brands_are_recovered(text, flag):
+    assert kept(make("en"), text, (flag, "RELATIVE", "model", 0.8)) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["One brother, Wilson as a child.", "her daughter Allegra, 12, came along", "aunt Lynch"]
+)
+def test_relatives_whose_name_is_also_a_disease_or_a_brand_stay(text):
+    flag = next(word for word in ("Wilson", "Allegra", "Lynch") if word in text)
+    assert kept(make("en"), text, (flag, "RELATIVE", "model", 0.8)) == [(text.index(flag), flag)]

@@ -997,8 +997,8 @@ class Errors:
     D994 = "{path}: it cannot be de-identified: {reason}"
     D995 = "address {address}: {reason}"
     D996 = "give files to read, or an address with --listen, but not both"
-    D997 = "CDA profile {path}: {reason}"
-    D998 = "{path}: {reason}"
+    D978 = "CDA profile {path}: {reason}"
+    D979 = "{path}: {reason}"
 
     # presidio
     D997 = "text {number} of the call (counted from 0) could not be de-identified: {reason}"

@@ -81,7 +81,7 @@ class Identities:
 
         document: the root element.
         RETURNS (Person): the patient.
-        RAISES: InputError (D998) if the document is about several patients, or no identifier names the patient.
+        RAISES: InputError (D979) if the document is about several patients, or no identifier names the patient.
         """
         path = "ClinicalDocument/recordTarget/patientRole"
         roles = list(find(document, "recordTarget/patientRole"))

@@ -110,7 +110,7 @@ def read_profile(path: str | Path) -> Profile:
 
     path (Union[str, Path]): a TOML file.
     RETURNS (Profile): the profile.
-    RAISES: ConfigError (D997) if it cannot be read or has an unknown key, action, type or label.
+    RAISES: ConfigError (D978) if it cannot be read or has an unknown key, action, type or label.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -125,7 +125,7 @@ def parse_profile(text: str, path: str) -> Profile:
     text (str): the content of the file.
     path (str): name of the file, for error messages.
     RETURNS (Profile): the profile.
-    RAISES: ConfigError (D997) as `read_profile`.
+    RAISES: ConfigError (D978) as `read_profile`.
     """
     try:
         return _Parser(path, tomllib.loads(text)).parse()
@@ -137,7 +137,7 @@ def parse_profile(text: str, path: str) -> Profile:
 
 def _wrong(path: str, reason: str) -> ConfigError:
     """Return the error for a profile."""
-    return ConfigError(Errors.D997.format(path=path, reason=reason))
+    return ConfigError(Errors.D978.format(path=path, reason=reason))
 
 
 class _Parser:

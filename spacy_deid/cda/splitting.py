@@ -148,7 +148,7 @@ class Draft:
     def join(self) -> bytes:
         """Return the released document, in UTF-8, which was checked.
 
-        RAISES: InputError (D998) if it lacks an element that CDA requires, because the profile does not name it.
+        RAISES: InputError (D979) if it lacks an element that CDA requires, because the profile does not name it.
         """
         there = anchors(self.root)
         for element in self.root.iter():
@@ -190,7 +190,7 @@ class Splitter:
 
         document: the root element, which was checked.
         RETURNS (Draft): the parts.
-        RAISES: InputError (D998) as `Identities.find_person`, and for a file that cannot be decoded.
+        RAISES: InputError (D979) as `Identities.find_person`, and for a file that cannot be decoded.
         """
         dates = (read_timestamp(time.get("value", "")) for time in find(document, "effectiveTime"))
         found = next((date[0] for date in dates if date and len(date[0]) == _DAY), "")
@@ -348,7 +348,7 @@ class _Walk:
         """Add the document that an element contains. One of an unknown type is removed.
 
         RETURNS (bool): whether it is a document; otherwise it is a text.
-        RAISES: InputError (D998) if it is not valid base64.
+        RAISES: InputError (D979) if it is not valid base64.
         """
         media = old.get("mediaType", "text/plain").partition(";")[0].strip().lower()
         is_base64 = old.get("representation", "TXT") == "B64"

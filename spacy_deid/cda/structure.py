@@ -131,7 +131,7 @@ def parse_document(data: bytes, path: str) -> Any:
     data (bytes): the document, in the encoding that it declares.
     path (str): name of the file, for messages.
     RETURNS: the root element, without comments and processing instructions.
-    RAISES: InputError (D715) as `markup.parse` and if it is larger than `LARGEST` or has too many elements, (D998) as
+    RAISES: InputError (D715) as `markup.parse` and if it is larger than `LARGEST` or has too many elements, (D979) as
         `check_document`.
     """
     if len(data) > LARGEST:
@@ -143,7 +143,7 @@ def parse_document(data: bytes, path: str) -> Any:
 
 
 def check_document(root: Any) -> None:
-    """Check a document. RAISES: InputError (D998) that names the element by names of CDA and numbers."""
+    """Check a document. RAISES: InputError (D979) that names the element by names of CDA and numbers."""
     if name_of(root.tag) != "ClinicalDocument":
         raise wrong("document", "its root is not ClinicalDocument of the namespace urn:hl7-org:v3")
     kinds = [(kind.get("root"), kind.get("extension")) for kind in children(root, "typeId")]
@@ -162,7 +162,7 @@ def check_document(root: Any) -> None:
 
 def wrong(path: str, reason: str) -> InputError:
     """Return the error for an element."""
-    return InputError(Errors.D998.format(path=path, reason=reason))
+    return InputError(Errors.D979.format(path=path, reason=reason))
 
 
 def anchors(root: Any) -> set[str]:

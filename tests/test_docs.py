@@ -26,8 +26,8 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Pages that load many pipelines, or calibrate or train one; the README and the other pages show the same interfaces.
 LONG = {"adapt.md", "surrogates.md", "operating_points.md"}
-# Pages whose Python blocks need a package that few installations have.
-NEEDS = {"coming_from.md": "presidio_analyzer"}
+# Pages whose blocks need a package that the extra "dev" does not have: page → package and extra.
+NEEDS = {"coming_from.md": ("presidio_analyzer", "presidio")}
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
@@ -129,8 +129,8 @@ def test_the_readme_shows_python_and_the_command_line():
 @pytest.mark.parametrize("path", [slow(p) if p.name in LONG else p for p in DOCUMENTS], ids=lambda path: path.name)
 def test_a_document_is_true(path, folder):
     if path.name in NEEDS:
-        package = NEEDS[path.name]
-        pytest.importorskip(package, reason=f"{path.name} needs {package}: pip install 'spacy-deid[dev]'")
+        package, extra = NEEDS[path.name]
+        pytest.importorskip(package, reason=f"{path.name} needs {package}: pip install 'spacy-deid[{extra}]'")
     text = path.read_text(encoding="utf8")
     namespace, shown, before = {"__name__": "__main__"}, None, 0
     for block in blocks(text):

@@ -1013,7 +1013,6 @@ class Errors:
     D872 = "column '{column}': {reason}"
     D873 = "--data-model needs the option --key, the file of the project key: ids depend on it"
     D874 = "--data-model reads a database: set --input to a .duckdb, .db or .sqlite file, a URL, or env:NAME"
-    D875 = "{path}: the released tables cannot be loaded: {reason}"
 
     # lemmatizers
     D820 = "{package} has no lemmas for language '{lang}'. Install the extra '{extra}', or choose another lemmatizer"

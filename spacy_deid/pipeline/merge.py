@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import srsly
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from ..errors import ConfigError, Errors
-from ..labels import get_label
+from ..labels import LABELS, get_label
 from ..spans import (
     DISCARDED,
     MERGED,
@@ -31,6 +31,13 @@ from ..spans import (
     union_filter,
     write_evidence,
 )
+
+_PERSONS = frozenset(name for name, label in LABELS.items() if label.conll == "PER")
+
+
+def _tokens(span: Span) -> range:
+    """Return the positions of the tokens of a span."""
+    return range(span.start, span.end)
 
 
 def read_label_priority(path: str | None = None) -> dict[str, int]:
@@ -122,7 +129,15 @@ class Merge:
             for number, key in enumerate(self.sources)
             for span, item in zip(doc.spans[key], read_evidence(doc, key), strict=True)
         ]
-        longer = {i for _, span, *_ in found if len(span) > 1 for i in range(span.start, span.end)}
+        # Words of persons in a dictionary. A guess of another kind that consists of them is none: "Northern Ruiz".
+        proven = [span for _, span, item, _ in found if item.validated and item.label in _PERSONS]
+        names = {i for span in proven for i in _tokens(span)}
+        longer = {
+            i
+            for _, span, item, _ in found
+            if len(span) > 1 and (item.validated or item.label in _PERSONS or not names.issuperset(_tokens(span)))
+            for i in _tokens(span)
+        }
         cues = {i: item.label for _, span, item, decisive in found if decisive for i in range(span.start, span.end)}
         # Where a detector has cut an identifier in two: "name." and "surname@example.com".
         cuts = {(span.end, item.label) for _, span, item, _ in found} & {(s.start, e.label) for _, s, e, _ in found}

@@ -7,6 +7,7 @@ without an id has its own.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from multiprocessing.context import get_spawning_popen
@@ -22,13 +23,15 @@ from ..offsets import Edit
 from ..patient_ids import normal_id
 from ..policies import Policy, load_policy
 from ..registries import choose_part, registry
-from ..spans import MERGED, RECOVERED, read_evidence
+from ..spans import DISCARDED, MERGED, RECOVERED, read_evidence
 
 if TYPE_CHECKING:
     from ..dictionaries.store import LocalStore
     from ..surrogates.keys import IdentityKey, ProjectKey
     from ..surrogates.style import SurrogateStyle
     from ..vault.salts import Salts
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
 
 # A style sees all spans of one Doc at once, so that it can be consistent, and returns one replacement for each.
 Style = Callable[[Sequence[Span]], list[str]]
@@ -328,6 +331,7 @@ class Surrogate:
         from ..medical.name_context import unfit_words
         from ..surrogates.forbidden import Forbidden
         from ..surrogates.mention import find_mentions
+        from ..surrogates.strategies import FALLBACK
 
         doc = spans[0].doc
         mentions = find_mentions(doc.text, [(span.start_char, span.end_char, span.label_) for span in spans])
@@ -340,7 +344,10 @@ class Surrogate:
             year=self.policy.year,
             must_replace={i for i, doubt in enumerate(doubts) if doubt},
         )
-        return [(replacement.text, replacement.action) for replacement in made]
+        return [
+            (f"[{span.label_}]", FALLBACK) if _repeats_name(span, new.text) else (new.text, new.action)
+            for span, new in zip(spans, made, strict=True)
+        ]
 
     def _act(self, span: Span, written: str, made: str, doubt: str) -> tuple[str, str | None]:
         """Return the action for a span, and its replacement (None if the span is kept).
@@ -375,6 +382,30 @@ class Surrogate:
         return vars(self) | (
             {} if get_spawning_popen() is not None else {"_key": None, "_salts": None, "_roster": (), "_store": None}
         )
+
+
+def _repeats_name(span: Span, replacement: str) -> bool:
+    """Return whether a replacement has a word of the span that is the name of a person in a dictionary.
+
+    Surrogates of places and institutions keep their general words: "Northern Hospital" becomes "Northern Infirmary".
+    If a relative of the patient is called Northern, this would release the name.
+
+    span (Span): an entity whose label is not that of a person.
+    replacement (str): its surrogate.
+    RETURNS (bool): False for an entity with the label of a person, whose names are all replaced.
+    """
+    from ..surrogates.mention import PERSONS
+
+    doc = span.doc
+    if span.label_ in PERSONS or DISCARDED not in doc.spans:
+        return False
+    names = (
+        doc.text[item.start : item.end]
+        for item in read_evidence(doc, DISCARDED)
+        if item.validated and item.label in PERSONS and item.start < span.end_char and item.end > span.start_char
+    )
+    words = {word for name in names for word in _WORD.findall(name.casefold())}
+    return not words.isdisjoint(_WORD.findall(replacement.casefold()))
 
 
 def known_names(store: "LocalStore | None", patient_id: Any) -> list[tuple[str, str]]:

@@ -132,9 +132,11 @@ def deidentify_rows(
         for name, label in columns.labels.items():
             if (value := record[name]) is not None and value == value:
                 _add(rows[number], name, _replace_cell(str(value), label, deid, ehr))
+        days: dict[str, Result] = {}  # the date and the time of a note are usually of the same day
         for name in columns.dates:
             if day := _read_day(record[name]):
-                _add(rows[number], name, _replace_cell(day, "DATE", deid, ehr))
+                days[day] = days.get(day) or _replace_cell(day, "DATE", deid, ehr)
+                _add(rows[number], name, days[day])
     # an iterator: the groups of a list with a length depend on the number of processes
     for result, (number, name) in deid.pipe(iter(cells), as_tuples=True, batch_size=batch_size, seconds=seconds):
         _add(rows[number], name, result)

@@ -9,6 +9,8 @@ from omop_tables import CANARIES, FAMILY, GIVEN, MODEL, ROWS, TABLES, TEXT, make
 from spacy_deid import Deidentifier
 from spacy_deid.data_models.model import read_model
 from spacy_deid.data_models.tables import TableIds
+from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.errors import ConfigError, InputError
 from spacy_deid.fhir.run import FhirDeidentifier, Unit
 from spacy_deid.surrogates.keys import ProjectKey
@@ -53,12 +55,13 @@ def release(pipeline_folder, tmp_path):
     KEY.to_file(tmp_path / "keys" / "project.key")
     (tmp_path / "own.toml").write_text(MODEL)
 
-    def run(database, model="own.toml", *, style="surrogate", rows=10_000, **driver):
+    def run(database, model="own.toml", *, style="surrogate", rows=10_000, dictionaries=None, **driver):
         where, schema = database
         found = read_model(tmp_path / model if model.endswith("toml") else model, schema)
         key = str(tmp_path / "keys" / "project.key")
         columns = TableColumns.of_model(found)
-        settings = Settings(str(pipeline_folder), columns, style=style, key=key, data_model=found.to_json())
+        used = {"dictionaries": dictionaries, "data_model": found.to_json()}
+        settings = Settings(str(pipeline_folder), columns, style=style, key=key, **used)
         source = InputSettings(where, query=found.query, rows=rows)
         return Run(settings, source, tmp_path / "out", n_process=0, say=lambda line: None, **driver)()
 
@@ -162,6 +165,40 @@ def test_a_run_continues_and_notices_other_persons(database, release, tmp_path):
     assert {path: path.read_bytes() for path in (tmp_path / "out" / "notes").iterdir()} == before
     with pytest.raises(ConfigError, match="columns"):
         release(place, "omop", rows=3)
+
+
+def test_dictionaries_of_the_hospital_are_used_as_well(database, release, tmp_path):
+    folder = tmp_path / "hospital"
+
+    def build(*terms):
+        with StoreWriter(folder) as writer:
+            writer.add_institution([LocalEntry(term, "CLINICIAN", "staff.name") for term in terms])
+            writer.add_patient("QF-771903", [LocalEntry("Ysolde", "RELATIVE", "relatives.name")])
+            writer.add_patient("other", [LocalEntry("Ravenswood", "PATIENT", "patients.surname")])
+            writer.commit({})
+
+    build("Tanqueray Bo")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    text = f"{TEXT} Ysolde called Tanqueray Bo about Ravenswood."
+    place = database({**ROWS, "note": [note(1, text)]})
+    summary = release(place, dictionaries=str(folder))
+    assert summary["rows"] == {"read": 1, "released": 1, "quarantined": 0}
+    (row,) = read(tmp_path)
+    assert [word for word in (*CANARIES, "Ysolde", "Tanqueray") if word in str(row)] == []
+    assert "Ravenswood" in row["note_text"]  # of another patient
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    build("Tanqueray Bo", "Hollis Vane")
+    with pytest.raises(ConfigError, match="dictionaries"):
+        release(place, dictionaries=str(folder))
+
+
+def test_names_of_clinicians_that_are_common_words(database, release, tmp_path):
+    rows = {**ROWS, "provider": [(3, "Rosa Blanco Luna", None, None, None)]}
+    text = "Visto por Rosa Blanco Luna. Luna Rosa llega mañana. Manchas de color rosa y blanco."
+    release(database({**rows, "note": [note(1, text)]}))
+    (row,) = read(tmp_path)
+    assert "Rosa Blanco" not in row["note_text"]
+    assert row["note_text"].endswith("Manchas de color rosa y blanco.")
 
 
 def test_missing_tables_and_columns_are_named(database, release):

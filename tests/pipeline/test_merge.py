@@ -121,6 +121,12 @@ def validated(nlp, guessed, certain):
         ([(32, 51, "STREET", 0.9)], [(38, 41, "PATIENT")], [("Calle Elm Street, 7", "STREET")]),
         ([(32, 51, "STREET", 0.9)], [(50, 51, "MRN")], [("Calle Elm Street,", "STREET"), ("7", "MRN")]),
         ([(38, 41, "CITY", 0.9)], [(38, 41, "PATIENT")], [("Elm", "PATIENT")]),
+        (
+            [(38, 48, "ORGANIZATION", 0.9)],
+            [(38, 41, "RELATIVE"), (42, 48, "PATIENT")],
+            [("Elm", "RELATIVE"), ("Street", "PATIENT")],
+        ),
+        ([(38, 48, "RELATIVE", 0.9)], [(38, 41, "RELATIVE"), (42, 48, "PATIENT")], [("Elm Street", "RELATIVE")]),
         ([], [(32, 41, "HOSPITAL"), (38, 51, "STREET")], [("Calle", "HOSPITAL"), ("Elm Street, 7", "STREET")]),
     ],
     ids=[
@@ -131,6 +137,8 @@ def validated(nlp, guessed, certain):
         "a longer guess around a single word",
         "a longer guess around a number",
         "a guess of the same word",
+        "a guess of another kind that consists of names",
+        "a guess of a person that consists of names",
         "the longer of two that are validated",
     ],
 )

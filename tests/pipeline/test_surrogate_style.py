@@ -276,3 +276,19 @@ def test_a_roster_that_leaves_no_candidate_makes_a_tag_that_is_said(tmp_path):
         component.open_roster(know(tmp_path / f"local {i}", *known))
     assert len(set(known)) == REDRAWS + 1
     assert [row["action"] for row in doc._.deid_trace] == [FALLBACK]
+
+
+def test_a_surrogate_of_an_institution_keeps_no_name_of_the_dictionaries():
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    nlp.add_pipe("deid_merge", config={"sources": ["deid/guess", "deid/own"]})
+    nlp.add_pipe("deid_surrogate", config={"style": "surrogate"}).set_key(KEY)
+
+    def released(*own):
+        doc = nlp.make_doc("Seen at Northern General Hospital today.")
+        write_evidence(doc, "deid/guess", [Evidence(8, 33, "HOSPITAL", "guess", 0.9)])
+        write_evidence(doc, "deid/own", own)
+        return nlp(doc)._.deid_text
+
+    assert "Northern" in released()
+    name = Evidence(8, 16, "RELATIVE", "own", 1.0, "", True)
+    assert released(name) == "Seen at [HOSPITAL] today."

@@ -856,8 +856,8 @@ class Errors:
     D905 = "a job can have at most {limit} files. Divide the files among several jobs"
     D906 = "no files were uploaded. Choose at least one file"
     D907 = (
-        "a server that other machines can reach ('{host}') requires a token of at least {length} characters. Set it "
-        "in the environment variable SPACY_DEID_TOKEN"
+        "a server that other machines can reach ('{host}') requires users (--users) or a token of at least {length} "
+        "characters. Set it in the environment variable SPACY_DEID_TOKEN"
     )
     D908 = "{setting}: '{value}' is not available. Available: {known}"
     D909 = (
@@ -914,11 +914,22 @@ class Errors:
         "{count} file(s) have warnings. Check the places they name in the copy, then download it with "
         "accept_warnings=true. GET /v1/files/FILE and the page of the job show the warnings"
     )
+    D936 = "a token is needed. Send the header 'Authorization: Bearer TOKEN', or sign in"
+    D937 = "this needs one of the roles: {roles}. Ask an administrator of the service"
+    D938 = "the file of users {path} cannot be used: {reason}"
+    D939 = "the name of a user has 1 to 64 letters, digits and '._@-', and begins with a letter or digit"
+    D940 = "a user needs at least one of the roles: {known}"
+    D941 = "there is no such user or token. 'spacy-deid user list' shows them"
+    D942 = "the proxy names no user of this service. Add the user with 'spacy-deid user add'"
+    D943 = "the request does not match the schema. 'errors' names the fields"
+    D944 = "the cursor is not valid. Start again without a cursor"
     D945 = "there is no decision to undo, or the spans were changed since. Load the page again"
     D946 = "the file has {count} warning(s). Check the places they name and confirm it, then finish the review"
     D947 = "{count} span(s) were not looked at. Finish again to agree with them"
     D948 = "no file of the job is reviewed. Finish the review of at least one file first"
     D949 = "the readings of the two reviewers have changed. Load the page again"
+    D971 = "the audit log is not as it was written: {reason}. Check it with the files key of the service"
+    D972 = "--proxy: {reason}. Give the address or network of the reverse proxy, such as 10.0.0.7 or 10.0.0.0/24"
 
     # warehouse
     D950 = "{reason}"

@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from ..errors import DeidError, Errors, InputError, describe
 from ..evaluation.per_document import RATES
 from ..labels import SCHEMES
+from .access import User, user_of
 from .agreement_pages import add_agreement
 from .api import choices_of, read_uploads, show_file, show_job
 from .page_images import PageDrawer
@@ -57,12 +58,12 @@ def add_login(pages: APIRouter, tokens: Tokens) -> None:
 
     @pages.post("/login")
     async def login(request: Request, token: Annotated[str, Form()] = "") -> Response:
-        status = tokens.compare(request, token)
-        if status != 200:
-            problem = load_words(language_of(request))["wrong_token" if status == 401 else "too_many"]
-            return render(request, "login", status, problem=problem, translated=True)
+        user = tokens.compare(request, token)
+        if not isinstance(user, User):
+            problem = load_words(language_of(request))["wrong_token" if user == 401 else "too_many"]
+            return render(request, "login", user, problem=problem, translated=True)
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(COOKIE, tokens.sign_in(), httponly=True, samesite="strict", secure=is_safe(request))
+        answer.set_cookie(COOKIE, tokens.sign_in(user), httponly=True, samesite="strict", secure=is_safe(request))
         return answer
 
     @pages.post("/logout")
@@ -86,7 +87,8 @@ def add_jobs(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
     ) -> Response:
         try:
             settings = JobSettings(pipeline=pipeline).check(service)
-            job = store.add_job(settings.model_dump(), read_uploads(files, service))
+            job = store.add_job(settings.model_dump(), read_uploads(files, service), owner=user_of(request).name)
+            request.scope["job"] = job
         except DeidError as error:
             return show_index(request, service, store, 400, problem=describe(error))
         return RedirectResponse(f"/jobs/{job}", 303)
@@ -165,7 +167,8 @@ def show_index(
     """Render the page of all jobs."""
     from ..documents.formats import FORMATS, SUFFIXES
 
-    jobs = store.jobs()
+    user = user_of(request)
+    jobs = store.jobs(owner=user.name if user.limited else None)
     for job in jobs:
         job["time"] = datetime.fromtimestamp(job["created"]).isoformat(" ", "minutes")
     suffixes = [suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS]

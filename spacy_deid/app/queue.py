@@ -104,6 +104,13 @@ class Queue:
             count: int = database.execute(query, (created,)).fetchone()[0]
         return count
 
+    def count_tasks(self) -> dict[tuple[str, str], int]:
+        """Count the tasks of all files. RETURNS (dict): task and "waiting" or "running" → number."""
+        query = "SELECT task, claimed IS NOT NULL, COUNT(*) FROM file WHERE task IS NOT NULL GROUP BY 1, 2"
+        with self.database.read() as database:
+            rows = database.execute(query).fetchall()
+        return {(row[0], "running" if row[1] else "waiting"): row[2] for row in rows}
+
     def claim(self, worker: int = 0) -> Task | None:
         """Take the next task. "parse" and "write", for which users wait in the browser, precede "deidentify".
 

@@ -8,7 +8,7 @@ import re
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -41,7 +41,13 @@ def check_warnings(files: Sequence[FileRow], accepted: bool) -> None:
 
 
 def zip_job(
-    store: Store, job: JobRow, *, keep_names: bool, with_text: bool, accept_warnings: bool = False
+    store: Store,
+    job: JobRow,
+    *,
+    keep_names: bool,
+    with_text: bool,
+    accept_warnings: bool = False,
+    record: Callable[[FileRow, bytes], None] | None = None,
 ) -> Iterator[bytes]:
     """Create the ZIP archive of a job, one file at a time.
 
@@ -49,6 +55,7 @@ def zip_job(
     with_text (bool): whether the table has the original text of the spans, which makes it as confidential as the
         notes.
     accept_warnings (bool): whether the user has accepted the warnings of the files.
+    record (Optional[Callable]): called with each released file and its content, before the content is passed on.
     RETURNS (Iterator[bytes]): chunks of the archive with the files, "findings.csv", "warnings.csv", "failed.csv" and
         "job.json".
     RAISES: InputError if no file is done (D902), or a file has decisions that are not applied (D913) or warnings that
@@ -61,18 +68,27 @@ def zip_job(
     if any(file.about.get("open") for file in done):
         raise InputError(Errors.D913)
     check_warnings(done, accept_warnings)
-    return _pack(store, job, files, done, keep_names, with_text)
+    return _pack(store, job, files, done, keep_names, with_text, record)
 
 
 def _pack(
-    store: Store, job: JobRow, files: Sequence[FileRow], done: Sequence[FileRow], keep_names: bool, with_text: bool
+    store: Store,
+    job: JobRow,
+    files: Sequence[FileRow],
+    done: Sequence[FileRow],
+    keep_names: bool,
+    with_text: bool,
+    record: Callable[[FileRow, bytes], None] | None,
 ) -> Iterator[bytes]:
     """Write the archive and yield its bytes in chunks, one after each file."""
     out = _Outgoing()
     names = _free_names(done, keep_names)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in done:
-            archive.writestr(f"released/{names[file.id]}", _part(store, file, "released"))
+            data = _part(store, file, "released")
+            if record is not None:
+                record(file, data)
+            archive.writestr(f"released/{names[file.id]}", data)
             yield out.take()
         with archive.open("findings.csv", "w") as raw, io.TextIOWrapper(raw, "utf-8", newline="") as table:
             fields = (*FIELDS, "text") if with_text else FIELDS

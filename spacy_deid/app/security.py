@@ -1,5 +1,5 @@
-"""Protects the service: checks the token or session, host and origin of requests, limits their size and duration, and
-adds security headers to all responses.
+"""Protects the service: finds the user of a request by a token, a session or a trusted proxy, checks its host and
+origin, limits its size and duration, and adds security headers to all responses.
 
 A page of another website in the user's browser must not be able to send requests: neither through a host name that
 resolves to this machine (the host is checked) nor through a form (the origin is checked). The checks use the path that
@@ -7,20 +7,29 @@ the server has parsed, because a URL rebuilt from headers could differ.
 """
 
 import hmac
+import ipaddress
 import re
 import secrets
 import time
 from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
-from anyio import fail_after
+from anyio import fail_after, to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import Errors, describe
+from .access import EVERYBODY, PUBLIC, REST, Rule, User, find_rule, user_of
+from .audit_log import AuditLog
 from .logs import LOGGER
+from .monitoring import Monitor
+from .problems import Problem, make_problem
 from .settings import ServiceSettings, is_loopback
+from .store import Store
+from .users import UserFile
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -32,42 +41,50 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-OPEN = re.compile(r"/v1/health|/login|/static/[a-z]+\.[a-z]+")
 HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 SAFE = ("GET", "HEAD", "OPTIONS")
 FORM = 2_000_000  # maximal bytes of a request without its files
 TEXT = 60_000_000  # bytes of the longest text with each character escaped as \uXXXX
 TOKEN = 10_000  # maximal bytes of a request that needs no token
-TEXTS = ("/v1/deidentify", "/v1/fhir/$de-identify")
+TEXTS = ("/v1/deidentify", "/v1/deidentify/batch", "/v1/fhir/$de-identify")
 UPLOADS = re.compile(r"(/v1)?/jobs|/jobs/[^/]+/report")
 SECONDS = 60.0  # maximal seconds between two chunks of a body
 COOKIE = "spacy_deid_session"
 FAILURES = 10  # maximal number of wrong tokens per address and minute
 MINUTE = 60.0
 ADDRESSES = 10_000  # number of addresses to remember
+SERVICE = "(service)"  # name of the user of SPACY_DEID_TOKEN; no name in the file of users has brackets
 SESSIONS = 1_000  # maximal number of sessions
 IDLE = 12 * 3600.0  # seconds without a request after which a session ends
 
 
 class Tokens:
-    """Checks the token of requests, in a header or through the session cookie of a browser.
+    """Finds the user of a request: by a token in a header, by the session of a browser, or by the header of a proxy.
 
-    After too many wrong tokens from an address, further wrong ones are refused for a minute. The right token is always
+    After too many wrong tokens from an address, further wrong ones are refused for a minute. A right token is always
     accepted, so that clients with the same address, such as that of a proxy, cannot lock out each other. A token has
     at least 16 characters, too many to guess.
 
-    token (str): the token; "" to allow every request.
+    settings (ServiceSettings): settings of the service. Without a token, users or a proxy every request is allowed.
     """
 
-    def __init__(self, token: str) -> None:
-        self._token = token
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._token = settings.token
+        self._users = None if settings.users is None else UserFile(settings.users)
+        self._proxies = [ipaddress.ip_network(address) for address in settings.proxies]
+        self._header = settings.user_header
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
-        self._sessions: OrderedDict[str, float] = OrderedDict()  # cookie → time of the last request, oldest first
+        self._sessions: OrderedDict[str, tuple[str, float]] = OrderedDict()  # cookie → user, time; oldest first
 
-    def sign_in(self) -> str:
-        """Start a session. RETURNS (str): the random value of its cookie."""
+    @property
+    def required(self) -> bool:
+        """Whether requests need a user."""
+        return bool(self._token) or self._users is not None
+
+    def sign_in(self, user: User) -> str:
+        """Start a session of a user. RETURNS (str): the random value of its cookie."""
         cookie = secrets.token_urlsafe(32)
-        self._sessions[cookie] = time.monotonic()
+        self._sessions[cookie] = (user.name, time.monotonic())
         if len(self._sessions) > SESSIONS:
             self._sessions.popitem(last=False)
         return cookie
@@ -76,36 +93,63 @@ class Tokens:
         """End the session of a request; its cookie becomes invalid."""
         self._sessions.pop(request.cookies.get(COOKIE, ""), None)
 
-    def status(self, request: Request) -> int:
-        """Check the token or the session of a request.
+    def identify(self, request: Request) -> User | int:
+        """Find the user of a request.
 
-        RETURNS (int): HTTP status: 200 if it is valid, 401 without a valid token, 429 after too many wrong tokens.
+        RETURNS (Union[User, int]): the user, or an HTTP status: 401 without a valid token, 403 if the proxy names a
+            user that is not in the file of users, 429 after too many wrong tokens.
         """
-        if not self._token:
-            return 200
+        if not self.required:
+            return User("local", EVERYBODY)
         # a proxy with its own authentication may pass on a header with another scheme
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.compare(request, bearer.strip())
-        return 200 if self._knows(request.cookies.get(COOKIE, "")) else 401
+        if self._users is not None and self._from_proxy(request):
+            named = request.headers.getlist(self._header)
+            return (self._users.find_name(named[0]) if len(named) == 1 else None) or 403
+        return self._find_session(request.cookies.get(COOKIE, "")) or 401
 
-    def _knows(self, cookie: str) -> bool:
-        """Whether a cookie belongs to an active session. Wrong cookies are not counted, as they cannot be guessed."""
-        seen = self._sessions.pop(cookie, None)
-        if seen is None or time.monotonic() - seen > IDLE:
+    def _from_proxy(self, request: Request) -> bool:
+        """Whether a request comes from a trusted proxy and names a user. The address is that of the connection."""
+        peer = request.scope.get("peer")
+        if not self._proxies or not peer or self._header not in request.headers:
             return False
-        self._sessions[cookie] = time.monotonic()
-        return True
+        try:
+            address = ipaddress.ip_address(peer[0])
+        except ValueError:
+            return False
+        return any(address in network for network in self._proxies)
 
-    def compare(self, request: Request, given: str) -> int:
-        """Compare a token with that of the service, in constant time.
+    def _find_session(self, cookie: str) -> User | None:
+        """Return the user of a session; None if it has ended or the user was removed. Wrong cookies are not counted,
+        as they cannot be guessed.
+        """
+        name, seen = self._sessions.pop(cookie, ("", 0.0))
+        if not name or time.monotonic() - seen > IDLE:
+            return None
+        user = self._service_user if name == SERVICE else self._users.find_name(name) if self._users else None
+        if user is not None:
+            self._sessions[cookie] = (name, time.monotonic())
+        return user
+
+    @property
+    def _service_user(self) -> User | None:
+        """The user of the token of the service itself, who may do everything; None if it has no token."""
+        return User(SERVICE, EVERYBODY) if self._token else None
+
+    def compare(self, request: Request, given: str) -> User | int:
+        """Find the user of a token, in constant time for that of the service.
 
         request (Request): the request, whose client address is used to count wrong tokens.
         given (str): the token to check.
-        RETURNS (int): 200 if it is right, 401 if it is wrong, 429 after too many wrong ones from this address.
+        RETURNS (Union[User, int]): the user; 401 if the token is wrong, 429 after too many wrong ones from this
+            address.
         """
-        if hmac.compare_digest(given.encode(), self._token.encode()):
-            return 200
+        if self._token and hmac.compare_digest(given.encode(), self._token.encode()):
+            return User(SERVICE, EVERYBODY)
+        if self._users is not None and (user := self._users.find_token(given)):
+            return user
         address = request.client.host if request.client else ""
         if self._guesses(address):
             return 429
@@ -121,16 +165,47 @@ class Tokens:
         return len(failed) == FAILURES and time.monotonic() - failed[0] < MINUTE
 
 
+class PeerMiddleware:
+    """Keeps the address of the connection as "peer", before that of the client is read from headers of a proxy."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        scope["peer"] = scope.get("client")
+        await self.app(scope, receive, send)
+
+
+Respond = Callable[[Request, Problem, Mapping[str, str] | None], Response]
+"""Makes the response to a refused request, in the format that its client expects."""
+
+
 class SecurityMiddleware:
-    """The outermost middleware of the application. It refuses requests that fail a check, and adds security headers.
+    """Refuses requests that fail a check, adds security headers, and records actions in the audit log. It is outside
+    of all parts of the application that read requests.
 
     app (ASGIApp): the application.
     settings (ServiceSettings): settings of the service: hosts and size limits.
-    tokens (Tokens): checks the token of requests.
+    tokens (Tokens): finds the users of requests.
+    store (Store): finds the owners of jobs and files.
+    audit (AuditLog): log of the actions that `access.RULES` names.
+    monitor (Monitor): counts requests.
+    respond (Callable): see `Respond`.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServiceSettings, tokens: Tokens) -> None:
-        self.app, self.settings, self.tokens = app, settings, tokens
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServiceSettings,
+        tokens: Tokens,
+        store: Store,
+        audit: AuditLog,
+        monitor: Monitor,
+        respond: Respond,
+    ) -> None:
+        self.app, self.settings, self.tokens, self.store = app, settings, tokens, store
+        self.audit, self.monitor, self.respond = audit, monitor, respond
         self.files = settings.max_job_mb * 1_000_000
         self.held = 0  # bytes of all requests in progress
 
@@ -140,32 +215,46 @@ class SecurityMiddleware:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        answer = _Answer(send)
-        body = _Body(self, receive, self.max_body(scope["path"]))
+        request, began = Request(scope), time.monotonic()
+        rule, ids = find_rule(scope["method"], scope["path"])
+        answer = _Answer(send, lambda: self._record(request, rule, ids))
+        body = _Body(self, receive, self.max_body(scope["path"], rule))
         try:
-            await (self.refuse(Request(scope)) or self.app)(scope, body, answer)
+            await (await self.refuse(request, rule, ids) or self.app)(scope, body, answer)
         except Exception as error:  # its message may quote a note, so it is not passed on
             LOGGER.error(describe(error))
-            if not answer.begun:
-                await JSONResponse({"detail": describe(error)}, 500)(scope, body, answer)
+            if not answer.status:
+                answer.record = None
+                await self.respond(request, make_problem(500, describe(error)), None)(scope, body, answer)
         finally:
             self.held -= body.size
+            self.monitor.count_request(scope, rule.path, answer.status, time.monotonic() - began)
 
-    def max_body(self, path: str) -> int:
+    async def _record(self, request: Request, rule: Rule, ids: Mapping[str, str]) -> None:
+        """Record the action of a request that succeeded in the audit log, before its response is sent."""
+        if rule.action and "user" in request.scope:
+            job = request.scope.get("job") or ids.get("job", "")
+            record = partial(self.audit.record, job=job, file=ids.get("file", ""))
+            await to_thread.run_sync(record, user_of(request).name, rule.action)
+
+    def max_body(self, path: str, rule: Rule) -> int:
         """Return the size limit for the body of a request, which takes several times as much memory when it is parsed.
 
         RETURNS (int): bytes.
         """
-        if OPEN.fullmatch(path):
+        if rule.roles == PUBLIC:
             return TOKEN
         return FORM + (self.files if UPLOADS.fullmatch(path) else TEXT if path in TEXTS else 0)
 
-    def refuse(self, request: Request) -> Response | None:
-        """Check the host, origin and token of a request.
+    async def refuse(self, request: Request, rule: Rule, ids: Mapping[str, str]) -> Response | None:
+        """Check the host and origin of a request, find its user, and check the roles of this user.
 
         RETURNS (Optional[Response]): the response to a refused request; None if it is accepted.
         """
-        return self._refuse_host(request) or self._refuse_origin(request) or self._refuse_token(request)
+        refused = self._refuse_host(request) or self._refuse_origin(request)
+        if refused or rule.roles == PUBLIC:
+            return refused
+        return self._refuse_stranger(request) or await self._refuse_role(request, rule, ids)
 
     def _refuse_host(self, request: Request) -> Response | None:
         """Refuse an unknown host name if the service listens on this machine only (DNS rebinding).
@@ -177,29 +266,46 @@ class SecurityMiddleware:
         local = is_loopback(self.settings.host)
         if host and (not local or is_loopback(name) or name.lower() in map(str.lower, self.settings.names)):
             return None
-        return JSONResponse({"detail": "unknown host"}, 421)
+        return self.respond(request, make_problem(421, "unknown host"), None)
 
     def _refuse_origin(self, request: Request) -> Response | None:
         """Refuse a request that changes something and comes from another website; None for any other."""
         origin = request.headers.get("origin")
         own = f"{request.scope['scheme']}://{request.headers.get('host', '')}"
         if request.method not in SAFE and origin and origin != own:
-            return JSONResponse({"detail": "another origin"}, 403)
+            return self.respond(request, make_problem(403, "another origin", "origin"), None)
         return None
 
-    def _refuse_token(self, request: Request) -> Response | None:
-        """Refuse a request without a valid token; browsers are redirected to the login page. None for a valid token,
-        or for a path that requires none.
+    def _refuse_stranger(self, request: Request) -> Response | None:
+        """Refuse a request without a user; browsers are redirected to the login page. None for a request with a user,
+        who is then in its scope.
         """
-        path = request.scope["path"]
-        status = 200 if OPEN.fullmatch(path) else self.tokens.status(request)
-        if status == 200:
+        user = self.tokens.identify(request)
+        if isinstance(user, User):
+            request.scope["user"] = user
             return None
-        if status == 429:
-            return JSONResponse({"detail": "too many wrong tokens"}, 429, {"Retry-After": "60"})
+        if user == 429:
+            return self.respond(request, make_problem(429, "too many wrong tokens"), {"Retry-After": "60"})
+        if user == 403:
+            return self.respond(request, make_problem(403, Errors.D942), None)
         if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
             return Response(status_code=303, headers={"location": "/login"})
-        return JSONResponse({"detail": "a token is needed"}, 401, {"WWW-Authenticate": "Bearer"})
+        return self.respond(request, make_problem(401, Errors.D936), {"WWW-Authenticate": "Bearer"})
+
+    async def _refuse_role(self, request: Request, rule: Rule, ids: Mapping[str, str]) -> Response | None:
+        """Refuse a user without a role of the rule, and a user who can only submit if the job is of another user."""
+        held = user_of(request).roles & rule.roles
+        if not held:
+            known = rule is not REST
+            detail = Errors.D937.format(roles=", ".join(sorted(rule.roles))) if known else "Not Found"
+            return self.respond(request, make_problem(403 if known else 404, detail), None)
+        if held == {"submit"} and ids:
+            owner = await to_thread.run_sync(self.store.owner, ids.get("job", ""), ids.get("file", ""))
+            if owner != user_of(request).name:
+                message = Errors.D901 if "file" in ids else Errors.D900
+                detail = message.format(id=ascii(next(iter(ids.values())))[1:-1][:20])
+                return self.respond(request, make_problem(404, detail), None)
+        return None
 
 
 class _Body:
@@ -233,14 +339,20 @@ class _Body:
 
 
 class _Answer:
-    """Sends a response with the security headers, and records whether it has begun."""
+    """Sends a response with the security headers, and records its status; 0 before it has begun.
 
-    def __init__(self, send: Send) -> None:
-        self.send, self.begun = send, False
+    record (Optional[Callable]): called before a response without an error is sent.
+    """
+
+    def __init__(self, send: Send, record: Callable[[], Awaitable[None]]) -> None:
+        self.send, self.status = send, 0
+        self.record: Callable[[], Awaitable[None]] | None = record
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.begun = True
+            if self.record is not None and message["status"] < 400:
+                await self.record()
+            self.status = int(message["status"])
             given = {name.lower() for name, _ in message.get("headers", ())}
             more = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
             message["headers"] = [*message.get("headers", ()), *(pair for pair in more if pair[0] not in given)]

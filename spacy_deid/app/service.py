@@ -1,24 +1,30 @@
 """Creates the FastAPI application with the REST interface and the web pages, and converts errors to responses."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exception_handlers import http_exception_handler
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartParser
 
 from .. import __version__
-from ..errors import ConfigError, DeidError, Errors, InputError, describe
-from .api import answer_problems, make_api
+from ..errors import DeidError, Errors
+from .access import find_rule
+from .audit_log import AuditLog
+from .job_api import add_job_routes, add_result_routes
+from .monitoring import Monitor
 from .pages import make_pages, show_problem
-from .security import FORM, SecurityMiddleware, Tokens
+from .problems import PROBLEM, Problem, declare_problems, describe_problem, invalid_fields, make_problem
+from .security import COOKIE, FORM, PeerMiddleware, SecurityMiddleware, Tokens
 from .settings import ServiceSettings, check_settings
-from .storage import StorageError
-from .store import NotFound
-from .workers import Supervisor, TextProcessor, UnexpectedError, open_store
+from .store import Store
+from .text_api import add_fhir_route, add_service_routes, add_state_routes, add_text_routes, answer_problems
+from .users import UserFile
+from .workers import Supervisor, TextProcessor, files_key, open_store
 
 
 def make_service(settings: ServiceSettings) -> FastAPI:
@@ -26,18 +32,25 @@ def make_service(settings: ServiceSettings) -> FastAPI:
 
     settings (ServiceSettings): settings of the service.
     RETURNS (FastAPI): the application. Its worker processes start and stop with it.
-    RAISES: ConfigError as `check_settings`.
+    RAISES: ConfigError as `check_settings`, or if the file of users is not valid (D938).
     """
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
     check_settings(settings)
+    if settings.users is not None:
+        UserFile(settings.users).load()
     store = open_store(settings)
     supervisor, texts = Supervisor(settings, store), TextProcessor(settings)
-    tokens = Tokens(settings.token)
+    tokens, monitor = Tokens(settings), Monitor()
+    audit = AuditLog(store.database, files_key(settings))
+    monitor.watch(store, supervisor, texts)
     # keep uploads in memory until they are encrypted; a spooled file would be stored unencrypted
     MultiPartParser.spool_max_size = settings.max_job_mb * 1_000_000 + FORM
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         supervisor.start()
+        texts.start()
         yield
         supervisor.stop()
         texts.close()
@@ -51,59 +64,110 @@ def make_service(settings: ServiceSettings) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
     )
-    app.include_router(make_api(settings, store, supervisor, texts))
+    app.include_router(make_api(settings, store, supervisor, texts, monitor, audit))
     app.include_router(make_pages(settings, store, tokens))
-    app.add_middleware(SecurityMiddleware, settings=settings, tokens=tokens)
+    parts: dict[str, Any] = {"tokens": tokens, "store": store, "audit": audit, "monitor": monitor}
+    app.add_middleware(SecurityMiddleware, settings=settings, respond=respond, **parts)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=["127.0.0.1", *settings.proxies])
+    app.add_middleware(PeerMiddleware)
+    app.openapi = lambda: describe_api(app)  # type: ignore[method-assign]
     app.exception_handler(DeidError)(_refuse)
     app.exception_handler(RequestValidationError)(_misread)
     app.exception_handler(HTTPException)(_tell)
     return app
 
 
+def make_api(
+    service: ServiceSettings,
+    store: Store,
+    supervisor: Supervisor,
+    texts: TextProcessor,
+    monitor: Monitor,
+    audit: AuditLog,
+) -> APIRouter:
+    """Create the router of all REST routes, most of them with the prefix /v1."""
+    root, api = APIRouter(), APIRouter(prefix="/v1")
+    add_state_routes(root, supervisor, texts, monitor)
+    add_service_routes(api, service, audit)
+    add_text_routes(api, service, texts, monitor, audit)
+    add_fhir_route(api, service, texts, monitor, audit)
+    add_job_routes(api, service, store)
+    add_result_routes(api, store, audit)
+    root.include_router(api)
+    return root
+
+
+def describe_api(app: FastAPI) -> dict[str, Any]:
+    """Make the OpenAPI document, with the security schemes, the roles of each operation and the schema of problems.
+
+    RETURNS (dict): the document.
+    """
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        parts = made.setdefault("components", {})
+        parts["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer", "description": "A token of a user"},
+            "session": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "The session of a browser"},
+        }
+        problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        parts["schemas"] |= problem.pop("$defs", {}) | {"Problem": problem}
+        for name in ("HTTPValidationError", "ValidationError"):  # the handlers below answer with problems instead
+            parts["schemas"].pop(name, None)
+        for path, methods in made["paths"].items():
+            for method, operation in methods.items():
+                rule = find_rule(method.upper(), path)[0]
+                operation["security"] = [{"token": []}, {"session": []}] if rule.roles else []
+                operation["x-roles"] = sorted(rule.roles)
+                usual = declare_problems(*((401, 403, 421, 429, 500) if rule.roles else (421, 500)))
+                for status, about in usual.items():
+                    operation["responses"].setdefault(str(status), about)
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def field_names(app: FastAPI) -> frozenset[str]:
+    """Return the names of all fields and parameters in the OpenAPI document."""
+    document = describe_api(app)
+    models = (model.get("properties", {}) for model in document["components"]["schemas"].values())
+    routes = (route for path in document["paths"].values() for route in path.values())
+    given = (given["name"] for route in routes for given in route.get("parameters", ()))
+    return frozenset({"body", "query", "path", "header", *given, *(name for model in models for name in model)})
+
+
+def respond(request: Request, problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """Make the response of a problem: for programs a problem object, for clients of FHIR an OperationOutcome, for
+    browsers a page. The metrics count the code of the problem.
+    """
+    request.scope["problem"] = problem.code
+    path = request.scope["path"]
+    if path.startswith("/v1/fhir/"):
+        fields = ", ".join(f"{field.loc[-1]}: {field.msg}" for field in problem.errors)
+        issue = {"severity": "error", "code": "processing", "diagnostics": fields or problem.detail}
+        response = answer_problems([issue], problem.status)
+    elif path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
+        content = problem.model_dump(exclude=set() if problem.errors else {"errors"})
+        response = JSONResponse(content, problem.status, media_type=PROBLEM)
+    else:
+        response = show_problem(request, problem.detail, problem.status)
+    response.headers.update(headers or {})
+    return response
+
+
 async def _refuse(request: Request, error: Exception) -> Response:
-    """Respond to a `DeidError` with its message, which has no content; browsers get a page."""
-    codes = {NotFound: 404, StorageError: 507, UnexpectedError: 500, ConfigError: 400, InputError: 400}
-    code = next((code for kind, code in codes.items() if isinstance(error, kind)), 422)
-    if _is_fhir(request):
-        return _outcome(describe(error), code)
-    if not _is_rest(request):
-        return show_problem(request, describe(error), code)
-    return JSONResponse({"detail": describe(error)}, code)
+    """Respond to a `DeidError` with its message, which has no content."""
+    assert isinstance(error, DeidError)
+    return respond(request, describe_problem(error))
 
 
 async def _misread(request: Request, error: RequestValidationError) -> Response:
     """Respond to an invalid request with the names of the invalid fields, but not with their values, which can be a
     note.
     """
-    if not _is_rest(request):
-        return show_problem(request, Errors.D927, 422)
-    if _is_fhir(request):
-        return _outcome(", ".join(f"{row['loc'][-1]}: {row['msg']}" for row in error.errors()), 422)
-    detail = [{"loc": row["loc"], "msg": row["msg"], "type": row["type"]} for row in error.errors()]
-    return JSONResponse({"detail": detail}, 422)
+    is_page = not request.scope["path"].startswith("/v1/")
+    fields = invalid_fields(error.errors(), field_names(request.app))
+    return respond(request, make_problem(422, Errors.D927 if is_page else Errors.D943, "invalid_request", fields))
 
 
 async def _tell(request: Request, error: HTTPException) -> Response:
-    """Respond to an HTTP error, such as a request that is too large; browsers get a page."""
-    if _is_fhir(request):
-        response = _outcome(error.detail, error.status_code)
-        response.headers.update(error.headers or {})
-        return response
-    if _is_rest(request):
-        return await http_exception_handler(request, error)
-    return show_problem(request, error.detail, error.status_code)
-
-
-def _outcome(reason: str, code: int) -> Response:
-    """Make a response with an OperationOutcome that has one error."""
-    return answer_problems([{"severity": "error", "code": "processing", "diagnostics": reason}], code)
-
-
-def _is_fhir(request: Request) -> bool:
-    """Whether the client expects resources of FHIR."""
-    return bool(request.scope["path"].startswith("/v1/fhir/"))
-
-
-def _is_rest(request: Request) -> bool:
-    """Whether the client is a program rather than a browser."""
-    return request.scope["path"].startswith("/v1/") or "text/html" not in request.headers.get("accept", "")
+    """Respond to an HTTP error, such as a request that is too large."""
+    return respond(request, make_problem(error.status_code, error.detail), error.headers)

@@ -42,7 +42,11 @@ class ServiceSettings:
     data (Path): folder for the queue and the files of jobs, accessible only to its owner.
     host, port (str, int): address to listen on.
     names (tuple[str]): further host names of the service, such as that of a proxy.
-    token (str): token that requests must send; "" is allowed only on a loopback address.
+    token (str): token that requests must send, with which a user may do everything; "" for none.
+    users (Optional[Path]): file of the users, see `users.UserFile`. Without a token and users, every request is
+        allowed, which is possible only on a loopback address.
+    proxies (tuple[str]): addresses or networks of reverse proxies that name the user in a header.
+    user_header (str): name of that header. It is ignored in requests from other addresses.
     pipelines (tuple[str]): available pipelines; the first is the default.
     dictionaries (Optional[Path]): folder of the hospital's dictionaries, used by all pipelines.
     project_key (Optional[Path]): file of the project key; required for the style "surrogate".
@@ -57,8 +61,9 @@ class ServiceSettings:
     llm (tuple[str]): available local LLMs: URLs of servers or GGUF files.
     llm_prompts (tuple[Path]): prompt files that are available by their names, in addition to the shipped prompts.
     llm_allow (tuple[str]): hosts other than this machine that an LLM URL may contain.
-    RAISES: ConfigError if the service is reachable from other machines without a token of sufficient length (D907), or
-        the token has characters that a header cannot contain (D922).
+    preload (bool): whether pipelines are loaded when the service starts; otherwise when they are first used.
+    RAISES: ConfigError if the service is reachable from other machines without users or a token of sufficient length
+        (D907), the token has characters that a header cannot contain (D922), or a proxy is not valid (D972).
     """
 
     data: Path
@@ -66,6 +71,9 @@ class ServiceSettings:
     port: int = 8000
     names: tuple[str, ...] = ()
     token: str = field(default="", repr=False)
+    users: Path | None = None
+    proxies: tuple[str, ...] = ()
+    user_header: str = "X-Forwarded-User"
     pipelines: tuple[str, ...] = ("es", "en", "fi")
     dictionaries: Path | None = None
     project_key: Path | None = None
@@ -80,6 +88,7 @@ class ServiceSettings:
     llm: tuple[str, ...] = ()
     llm_prompts: tuple[Path, ...] = ()
     llm_allow: tuple[str, ...] = ()
+    preload: bool = False
 
     @property
     def prompts(self) -> dict[str, str]:
@@ -90,11 +99,18 @@ class ServiceSettings:
 
     def __post_init__(self) -> None:
         public = next((host for host in (self.host, *self.names) if not is_loopback(host)), None)
-        if public is not None and len(self.token) < TOKEN_LENGTH:
+        if public is not None and len(self.token) < TOKEN_LENGTH and (self.token or self.users is None):
             raise ConfigError(Errors.D907.format(host=public, length=TOKEN_LENGTH))
         if not all("!" <= character <= "~" for character in self.token):
             raise ConfigError(Errors.D922)
-        for key in filter(None, (self.project_key, self.files_key)):
+        for proxy in self.proxies:
+            try:
+                ipaddress.ip_network(proxy)
+            except ValueError:
+                raise ConfigError(Errors.D972.format(reason=f"'{ascii(proxy)[1:-1]}' is no address")) from None
+        if self.proxies and self.users is None:
+            raise ConfigError(Errors.D972.format(reason="the roles of its users are in the file given with --users"))
+        for key in filter(None, (self.project_key, self.files_key, self.users)):
             check_outside(key, self.data, "the folder of the service's jobs")
 
 

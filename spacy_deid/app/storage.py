@@ -96,7 +96,7 @@ class EncryptedStorage:
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS job (
     id TEXT PRIMARY KEY, created REAL NOT NULL, settings BLOB NOT NULL, started INTEGER NOT NULL DEFAULT 0,
-    cancelled INTEGER NOT NULL DEFAULT 0
+    cancelled INTEGER NOT NULL DEFAULT 0, owner TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS file (
     id TEXT PRIMARY KEY, job TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE, position INTEGER NOT NULL,
@@ -109,8 +109,15 @@ CREATE INDEX IF NOT EXISTS file_with_task ON file (task) WHERE task IS NOT NULL;
 CREATE TABLE IF NOT EXISTS decision (
     made REAL NOT NULL, job TEXT NOT NULL, file TEXT NOT NULL, action TEXT NOT NULL,
     start INTEGER NOT NULL, "end" INTEGER NOT NULL, label TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS event (
+    number INTEGER PRIMARY KEY, at REAL NOT NULL, user TEXT NOT NULL, action TEXT NOT NULL, job TEXT NOT NULL,
+    file TEXT NOT NULL, digest TEXT NOT NULL, seal TEXT NOT NULL
 )
 """
+
+ADDED = (("file", "worker", "INTEGER"), ("job", "owner", "TEXT NOT NULL DEFAULT ''"))
+"""Columns that databases of older versions do not have: table, name, type."""
 
 
 class Database:
@@ -129,9 +136,9 @@ class Database:
         with self.change() as database:
             for statement in SCHEMA.split(";"):
                 database.execute(statement)
-            if "worker" not in {column["name"] for column in database.execute("PRAGMA table_info(file)")}:
-                # database of a version with a single worker
-                database.execute("ALTER TABLE file ADD COLUMN worker INTEGER")
+            for table, column, kind in ADDED:
+                if column not in {row["name"] for row in database.execute(f"PRAGMA table_info({table})")}:
+                    database.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:

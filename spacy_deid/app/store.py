@@ -25,6 +25,10 @@ class NotFound(InputError):
     """The job or file does not exist."""
 
 
+class Conflict(InputError):
+    """The request contradicts an earlier one."""
+
+
 class FileRow(NamedTuple):
     """The row of a file in the database.
 
@@ -88,18 +92,20 @@ class Store:
 
     # jobs
 
-    def add_job(self, settings: dict[str, Any], files: Iterable[tuple[str, bytes]]) -> str:
+    def add_job(self, settings: dict[str, Any], files: Iterable[tuple[str, bytes]], owner: str = "") -> str:
         """Add a job with its files, and queue them for parsing.
 
         settings (dict): settings of the job as plain values.
         files (Iterable[tuple[str, bytes]]): name and content of each file, consumed one by one.
+        owner (str): name of the user who adds it.
         RETURNS (str): the job's id.
         RAISES: NotFound (D900) if the job is deleted before all files were stored.
         """
         job = secrets.token_hex(8)
         sealed = self.storage.encrypt(json.dumps(settings).encode(), job)
         with self.database.change() as database:
-            database.execute("INSERT INTO job (id, created, settings) VALUES (?, ?, ?)", (job, time.time(), sealed))
+            row = (job, time.time(), sealed, owner)
+            database.execute("INSERT INTO job (id, created, settings, owner) VALUES (?, ?, ?, ?)", row)
         try:
             for position, (name, data) in enumerate(files):
                 self._add_file(job, position, name, data)
@@ -124,16 +130,53 @@ class Store:
             raise NotFound(Errors.D900.format(id=job)) from None
         self.put(file, "original", data)
 
-    def jobs(self) -> list[dict[str, Any]]:
-        """List all jobs with the counts of their files, the latest first. RETURNS (list[dict]): plain values."""
+    def jobs(self, owner: str | None = None) -> list[dict[str, Any]]:
+        """List all jobs with the counts of their files, the latest first.
+
+        owner (Optional[str]): list only the jobs of this user.
+        RETURNS (list[dict]): plain values.
+        """
+        return self.page_jobs(-1, owner=owner)[0]
+
+    def page_jobs(
+        self, limit: int, cursor: str = "", owner: str | None = None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """List a part of the jobs, the latest first. Jobs that are added or deleted do not move those of later parts.
+
+        limit (int): maximal number of jobs; -1 for all.
+        cursor (str): the cursor that came with the part before; "" for the first part.
+        owner (Optional[str]): list only the jobs of this user.
+        RETURNS (tuple[list[dict], Optional[str]]): the jobs as plain values, and the cursor of the next part; None
+            after the last one.
+        RAISES: InputError (D944) if the cursor is not valid.
+        """
+        created, id = _parse_cursor(cursor) if cursor else (float("inf"), "")
         with self.database.read() as database:
             rows = database.execute(
                 "SELECT job.id, created, COUNT(file.id) AS total, "
                 "TOTAL(state = 'done' AND task IS NULL) AS done, "
                 "TOTAL(state = 'failed' AND task IS NULL) AS failed, TOTAL(task IS NOT NULL) AS busy "
-                "FROM job LEFT JOIN file ON file.job = job.id GROUP BY job.id ORDER BY created DESC"
+                "FROM job LEFT JOIN file ON file.job = job.id "
+                "WHERE (created, job.id) < (?, ?) AND (?3 IS NULL OR owner = ?3) "
+                "GROUP BY job.id ORDER BY created DESC, job.id DESC LIMIT ?4",
+                (created, id, owner, limit + 1 if limit >= 0 else -1),
             ).fetchall()
-        return [{**dict(row), **{name: int(row[name]) for name in ("done", "failed", "busy")}} for row in rows]
+        shown = [{**dict(row), **{name: int(row[name]) for name in ("done", "failed", "busy")}} for row in rows]
+        more = 0 <= limit < len(shown)
+        shown = shown[:limit] if more else shown
+        return shown, f"{shown[-1]['created'].hex()}-{shown[-1]['id']}" if more else None
+
+    def owner(self, job: str = "", file: str = "") -> str | None:
+        """Return the name of the user who added a job, given its id or that of a file; None if it does not exist."""
+        with self.database.read() as database:
+            query = "SELECT owner FROM job WHERE id = ?1 OR id = (SELECT job FROM file WHERE id = ?2)"
+            row = database.execute(query, (job, file)).fetchone()
+        return None if row is None else str(row["owner"])
+
+    def count_files(self) -> dict[str, int]:
+        """Count the files of all jobs. RETURNS (dict): state → number."""
+        with self.database.read() as database:
+            return dict(database.execute("SELECT state, COUNT(*) FROM file GROUP BY state").fetchall())
 
     def job(self, id: str) -> JobRow:
         """Read a job from the database.
@@ -256,6 +299,27 @@ class Store:
             ).fetchall()
         return [dict(row) for row in rows]
 
+    def page_decisions(self, job: str, limit: int, cursor: str = "") -> tuple[list[dict[str, Any]], str | None]:
+        """List a part of the decisions on the files of a job, the oldest first.
+
+        job (str): id of the job, which may have been deleted: decisions are kept.
+        limit (int): maximal number of decisions.
+        cursor (str): the cursor that came with the part before; "" for the first part.
+        RETURNS (tuple[list[dict], Optional[str]]): the decisions, and the cursor of the next part; None after the
+            last one.
+        RAISES: InputError (D944) if the cursor is not valid.
+        """
+        if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
+            raise InputError(Errors.D944)
+        with self.database.read() as database:
+            rows = database.execute(
+                "SELECT rowid AS cursor, * FROM decision WHERE job = ? AND rowid > ? ORDER BY rowid LIMIT ?",
+                (job, int(cursor or 0), limit + 1),
+            ).fetchall()
+        items = [dict(row) for row in rows[:limit]]
+        places = [item.pop("cursor") for item in items]
+        return items, str(places[-1]) if len(rows) > limit else None
+
     # contents
 
     def put(self, file: str, part: str, data: bytes) -> None:
@@ -274,3 +338,14 @@ class Store:
         RAISES: InputError (D903) if it cannot be decrypted.
         """
         return self.storage.read(self.folder / file / part, f"{file} {part}")
+
+
+def _parse_cursor(cursor: str) -> tuple[float, str]:
+    """Parse the cursor of a list of jobs. RAISES: InputError (D944) if it is not valid."""
+    created, _, id = cursor.partition("-")
+    try:
+        if not _ID.fullmatch(id):
+            raise ValueError
+        return float.fromhex(created), id
+    except (ValueError, OverflowError):
+        raise InputError(Errors.D944) from None

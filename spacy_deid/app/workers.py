@@ -14,12 +14,12 @@ import threading
 import time
 from asyncio import wrap_future
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
 from ..fhir.json_values import read_json, write_json
@@ -28,7 +28,7 @@ from ..io import decode, hold
 from ..processes import follow_parent
 from ..surrogates.keys import ProjectKey
 from .logs import LOGGER, configure_logging
-from .processing import Deidentifiers, FileProcessor, add_released_offsets, ehr_of
+from .processing import MAX_LOADED, Deidentifiers, FileProcessor, add_released_offsets, ehr_of
 from .queue import Task
 from .results import MEMORY
 from .settings import JobSettings, ServiceSettings
@@ -78,10 +78,14 @@ def lock_folder(folder: Path) -> Iterator[None]:
         raise ConfigError(Errors.D918.format(path=folder)) from None
 
 
+def files_key(service: ServiceSettings) -> ProjectKey | None:
+    """Read the files key of a service, None if it has none. RAISES: ConfigError (D640 - D642) for an invalid key."""
+    return None if service.files_key is None else ProjectKey.from_file(service.files_key)
+
+
 def open_store(service: ServiceSettings) -> Store:
-    """Open the store of a service. RAISES: ConfigError (D640 - D642) for an invalid key."""
-    key = None if service.files_key is None else ProjectKey.from_file(service.files_key)
-    return Store(service.data, EncryptedStorage(key))
+    """Open the store of a service. RAISES: ConfigError as `files_key`."""
+    return Store(service.data, EncryptedStorage(files_key(service)))
 
 
 def run_worker(service: ServiceSettings, number: int = 0) -> None:
@@ -240,12 +244,40 @@ class TextProcessor:
     def __init__(self, service: ServiceSettings) -> None:
         self._service = service
         self._pool: ProcessPoolExecutor | None = None
-        self._taken = 0
+        self._loads: list[Future[list[str]]] = []  # one per worker; its result has the pipelines that failed
+        self.taken = 0
+        """Number of texts that wait or are processed."""
+
+    def start(self) -> None:
+        """Start the worker processes, which load the pipelines; nothing if pipelines are loaded on demand."""
+        if self._service.preload:
+            pool = self._start_pool()
+            self._loads = [pool.submit(_failed_pipelines) for _ in range(self._service.workers)]
+
+    @property
+    def pipelines(self) -> dict[str, Literal["loaded", "loading", "failed", "on demand"]]:
+        """Whether each pipeline is loaded in all workers."""
+        names = self._service.pipelines
+        if not self._service.preload:
+            return dict.fromkeys(names, "on demand")
+        if not self._loads or not all(load.done() for load in self._loads):
+            return dict.fromkeys(names, "loading")
+        if any(load.exception() for load in self._loads):  # a worker process was killed
+            return dict.fromkeys(names, "failed")
+        failed = {name for load in self._loads for name in load.result()}
+        rest = dict.fromkeys(names[MAX_LOADED:], "on demand")
+        loaded = {name: "failed" if name in failed else "loaded" for name in names[:MAX_LOADED]}
+        return loaded | rest  # type: ignore[return-value]
+
+    @property
+    def ready(self) -> bool:
+        """Whether texts are processed without loading a pipeline first, as far as pipelines are kept in memory."""
+        return not {"loading", "failed"} & set(self.pipelines.values())
 
     @property
     def full(self) -> bool:
         """Whether no further text is accepted, because too many are waiting."""
-        return self._taken >= WAITING + self._service.workers
+        return self.taken >= WAITING + self._service.workers
 
     async def release(self, text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
         """De-identify a text in a worker process.
@@ -272,18 +304,23 @@ class TextProcessor:
 
     async def _run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
         """Call a function in a worker process. RAISES: UnexpectedError (D930) if the process was killed."""
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._service.workers, context, _begin, (self._service,))
-        pool = self._pool
-        self._taken += 1
+        pool = self._pool or self._start_pool()
+        self.taken += 1
         try:
             return await wrap_future(pool.submit(function, *arguments))
         except BrokenProcessPool:
-            self._pool = None if self._pool is pool else self._pool
+            if self._pool is pool:
+                self._pool = None
+                self.start()
             raise UnexpectedError(Errors.D930) from None
         finally:
-            self._taken -= 1
+            self.taken -= 1
+
+    def _start_pool(self) -> ProcessPoolExecutor:
+        """Make the pool of worker processes."""
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(self._service.workers, context, _begin, (self._service,))
+        return self._pool
 
     def close(self) -> None:
         """Stop the worker processes without waiting for their tasks."""
@@ -294,13 +331,25 @@ class TextProcessor:
 
 
 _deidentifiers: Deidentifiers  # set in a worker process
+_failed: list[str] = []  # pipelines that this worker process could not load
 
 
 def _begin(service: ServiceSettings) -> None:
-    """Initialize a worker process of the pool for texts."""
+    """Initialize a worker process of the pool for texts, and load its pipelines."""
     global _deidentifiers
     sandbox_process(service.worker_gb)
     _deidentifiers = Deidentifiers(service)
+    for name in service.pipelines[:MAX_LOADED] if service.preload else ():
+        try:
+            _deidentifiers.get(JobSettings(pipeline=name))
+        except Exception as error:
+            _failed.append(name)
+            LOGGER.error("pipeline %s: %s", name, describe(error))
+
+
+def _failed_pipelines() -> list[str]:
+    """Return the pipelines that this worker process could not load. It runs after `_begin`."""
+    return _failed
 
 
 def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:

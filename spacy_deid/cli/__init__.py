@@ -22,6 +22,7 @@ from .review import review
 from .sample import audit, sample
 from .serve import serve
 from .surprisal import surprisal
+from .user import user
 from .vault import key, vault
 from .warehouse import run
 
@@ -47,6 +48,7 @@ app.add_typer(medical)
 app.add_typer(review)
 app.add_typer(surprisal)
 app.add_typer(surrogates)
+app.add_typer(user)
 app.add_typer(vault)
 
 

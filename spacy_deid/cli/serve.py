@@ -23,6 +23,18 @@ def serve(
     pipeline: Annotated[
         list[str] | None, typer.Option(help="Pipeline that users can choose. The first is the default.")
     ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(help="File of the users and their roles, made by 'user add'. It must not be in DATA."),
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network of a reverse proxy that names the user in a header. It needs --users."),
+    ] = None,
+    user_header: Annotated[str, typer.Option(help="Header in which a proxy names the user.")] = "X-Forwarded-User",
+    preload: Annotated[
+        bool, typer.Option("--preload", help="Load the pipelines before the service is ready.")
+    ] = False,
     dictionaries: Dictionaries = None,
     key: Key = None,
     files_key: Annotated[
@@ -49,8 +61,8 @@ def serve(
 ) -> None:
     """Serve the browser front end and the REST interface, by default for this machine only.
 
-    Set the environment variable SPACY_DEID_TOKEN to the token that other clients must send. After an interrupt, jobs
-    continue when the service is started again with the same DATA.
+    Set the environment variable SPACY_DEID_TOKEN to the token that other clients must send, or give users and their
+    roles with --users. After an interrupt, jobs continue when the service is started again with the same DATA.
     """
     with reporting():
         try:
@@ -63,12 +75,17 @@ def serve(
             from ..app.workers import lock_folder
         except ImportError as error:
             raise ConfigError(Errors.D917.format(package=error.name)) from None
+        chosen: dict[str, Any] = {"pipelines": tuple(pipeline)} if pipeline else {}
         settings = ServiceSettings(
             data=data,
             host=host,
             names=tuple(name or ()),
             port=port,
             token=os.environ.get(TOKEN, ""),
+            users=users,
+            proxies=tuple(proxy or ()),
+            user_header=user_header,
+            preload=preload,
             dictionaries=dictionaries,
             project_key=key,
             files_key=files_key,
@@ -82,15 +99,21 @@ def serve(
             llm=tuple(llm or ()),
             llm_prompts=tuple(llm_prompt or ()),
             llm_allow=tuple(llm_allow or ()),
-            **({"pipelines": tuple(pipeline)} if pipeline else {}),
+            **chosen,
         )
         try:
             app = make_service(settings)
         except OSError as error:
             raise ConfigError(Errors.D402.format(path=data, reason=describe(error))) from None
         with lock_folder(data):
-            say(f"http://{host}:{port}" + ("" if settings.token else " (this machine only)"))
+            say(f"http://{host}:{port}" + ("" if settings.token or users else " (this machine only)"))
             configure_logging()
+            # the service reads the headers of proxies itself
             # no access log: the paths of requests have no content, but they show who asked for what
-            quiet: dict[str, Any] = {"access_log": False, "log_config": None, "server_header": False}
+            quiet: dict[str, Any] = {
+                "access_log": False,
+                "log_config": None,
+                "server_header": False,
+                "proxy_headers": False,
+            }
             uvicorn.run(app, host=host, port=port, http=BoundedProtocol, ws="none", **quiet)

@@ -125,7 +125,7 @@ def test_reviewed_file_is_not_downloaded_before_decisions_are_applied(service):
     assert "disnea" not in released
     assert "[PROFESSION]" in released
     assert "[RELATIVE]" in released
-    log = service.client.get(f"/v1/jobs/{file['job']}/decisions").json()
+    log = service.client.get(f"/v1/jobs/{file['job']}/decisions").json()["items"]
     assert [row["action"] for row in log] == ["release", "add", "relabel"]
 
 

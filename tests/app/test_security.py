@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import psutil
@@ -236,7 +237,7 @@ def test_stalled_body_times_out(service, monkeypatch):
     async def silence():
         await anyio.sleep(60)
 
-    body = security._Body(security.SecurityMiddleware(None, ServiceSettings(service.folder), None), silence, 10)
+    body = security._Body(SimpleNamespace(held=0, files=10), silence, 10)
     with pytest.raises(HTTPException) as caught:
         anyio.run(body)
     assert caught.value.status_code == 408

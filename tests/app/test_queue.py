@@ -285,7 +285,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 client = TestClient(make_service(ServiceSettings(Path({str(tmp_path)!r}))), base_url="http://127.0.0.1")
 answer = client.post("/v1/jobs", files=[("files", ("a.txt", b"a" * 400_000))])
-print(answer.status_code, answer.text, client.get("/v1/jobs").json())
+print(answer.status_code, answer.text, client.get("/v1/jobs").json()["items"])
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert ran.stdout.startswith("507 "), ran.stderr

@@ -81,7 +81,7 @@ def test_names_follow_the_rule(point):
 )
 def test_spacy_alone_finds_the_names(code, tmp_path):
     script = f"import spacy; {code}"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

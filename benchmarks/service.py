@@ -1,11 +1,13 @@
-"""Measure the service under load: 20 clients that send texts for a minute, and a job of 50 letters.
+"""Measure the service under load: 50 clients that send texts for two minutes, half as long with 300 half-open
+connections besides, and a job of 50 letters.
 
     python -m benchmarks.service
 
-Writes rows to metrics/documents.json. Letters are the sample notes of the package, whose persons are invented.
+Writes rows to metrics/service.json. Letters are the sample notes of the package, whose persons are invented.
 """
 
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -29,7 +31,7 @@ from .screenshots import serve
 app = typer.Typer(pretty_exceptions_enable=False)
 
 COMMAND = "python -m benchmarks.service"
-CLIENTS, LETTERS = 20, 50
+CLIENTS, HALF_OPEN, LETTERS = 50, 300, 50
 
 
 def sample_notes() -> list[str]:
@@ -60,6 +62,51 @@ class Client(threading.Thread):
                 self.seconds.append(time.monotonic() - began)
 
 
+class HalfOpen(threading.Thread):
+    """Keeps connections open that have sent only the first line of a request, and opens others for closed ones."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.address = ("127.0.0.1", httpx.URL(url).port or 80)
+        self.stop = threading.Event()
+        self.opened = 0
+
+    def run(self) -> None:
+        connections: list[socket.socket] = []
+        while not self.stop.wait(0.1):
+            connections = [one for one in connections if self.is_open(one)]
+            while len(connections) < HALF_OPEN and not self.stop.is_set():
+                connections.append(socket.create_connection(self.address, timeout=60))
+                connections[-1].sendall(b"GET / HTTP/1.1\r\n")
+                self.opened += 1
+        for one in connections:
+            one.close()
+
+    def is_open(self, connection: socket.socket) -> bool:
+        """Whether the service has not closed a connection; a closed one is closed here as well."""
+        connection.setblocking(False)
+        try:
+            is_open = bool(connection.recv(1))
+        except BlockingIOError:
+            return True
+        except OSError:
+            is_open = False
+        connection.close()
+        return is_open
+
+
+def load_half_open(
+    url: str, process: subprocess.Popen[bytes], seconds: float
+) -> dict[str, tuple[float, float | None, str]]:
+    """Send texts from all clients beside half-open connections. RETURNS (dict): name → figure, target, direction."""
+    others = HalfOpen(url)
+    others.start()
+    figures = load(url, process, seconds)
+    others.stop.set()
+    others.join()
+    return {**figures, "half-open connections opened": (others.opened, None, "higher")}
+
+
 def load(url: str, process: subprocess.Popen[bytes], seconds: float) -> dict[str, tuple[float, float | None, str]]:
     """Send texts from all clients in parallel. RETURNS (dict): name → figure, target, direction."""
     notes = sample_notes()
@@ -76,6 +123,7 @@ def load(url: str, process: subprocess.Popen[bytes], seconds: float) -> dict[str
         "errors": (sum(client.errors for client in clients), 0, "lower"),
         "seconds for a text, median": (statistics.median(took), None, "lower"),
         "seconds for a text, 95th percentile": (took[int(0.95 * len(took))], None, "lower"),
+        "95th percentile / median": (took[int(0.95 * len(took))] / statistics.median(took), 3, "lower"),
         "memory of the service, MB": (memory(process.pid), None, "lower"),
     }
 
@@ -115,14 +163,16 @@ def rows(figures: dict[str, tuple[float, float | None, str]], data: str) -> list
 
 @app.command()
 def main(
-    seconds: Annotated[float, typer.Option(help="Duration of the load in seconds.")] = 60,
-    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/documents.json"),
+    seconds: Annotated[float, typer.Option(help="Duration of the load in seconds.")] = 120,
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/service.json"),
 ) -> None:
     """Measure the service under load."""
     with TemporaryDirectory() as folder:
         process, url = serve(Path(folder) / "data")
         try:
             measured = rows(load(url, process, seconds), f"service, {CLIENTS} clients")
+            names = f"service, {CLIENTS} clients and {HALF_OPEN} half-open connections"
+            measured += rows(load_half_open(url, process, seconds / 2), names)
             measured += rows(job(url, process), f"service, a job of {LETTERS} letters")
         finally:
             process.terminate()

@@ -929,6 +929,10 @@ class Errors:
     D948 = "no file of the job is reviewed. Finish the review of at least one file first"
     D949 = "the readings of the two reviewers have changed. Load the page again"
     D971 = "the audit log is not as it was written: {reason}. Check it with the files key of the service"
+    D973 = "the key of the header Idempotency-Key was used for another request, which {state}. Send a new key"
+    D974 = "webhook: {reason}. Allowed are hosts of 'serve --webhook-allow', with 'serve --webhook-key'"
+    D975 = "{path}: the key of webhooks must be the base64 of 24 to 64 bytes. Make one with: openssl rand -base64 32"
+    D976 = "the webhook of job {job} was not delivered, attempt {attempt}: {reason}"
     D972 = "--proxy: {reason}. Give the address or network of the reverse proxy, such as 10.0.0.7 or 10.0.0.0/24"
 
     # warehouse

@@ -89,6 +89,7 @@ RULES: tuple[Rule, ...] = (
     Rule("POST", "/jobs/{job}/delete", _OWN, "delete"),
     *_both("GET", "/jobs/{job}/download", _RELEASE),
     Rule("GET", "/v1/jobs/{job}/decisions", frozenset({"review", "release", "administrate"})),
+    Rule("GET", "/jobs/{job}/gold", _REVIEW, "gold"),
     Rule("GET", "/jobs/{job}/*", _REVIEW),
     Rule("POST", "/jobs/{job}/*", _REVIEW, "evaluate"),
     Rule("GET", "/v1/files/{file}", _JOBS),

@@ -1,8 +1,9 @@
 """Defines the REST routes of jobs, of their files and of reviewers' decisions."""
 
+from hashlib import sha256
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Query, Request, Response, UploadFile
+from fastapi import APIRouter, Form, Header, HTTPException, Query, Request, Response, UploadFile
 from fastapi.responses import StreamingResponse
 
 from ..errors import Errors, InputError
@@ -35,6 +36,7 @@ from .schemas import (
 )
 from .settings import JobSettings, ServiceSettings
 from .store import FileRow, Store
+from .webhooks import check_address
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Maximal number of items in this part")]
 Cursor = Annotated[str, Query(max_length=100, description="The field `next` of the part before; empty for the first")]
@@ -54,18 +56,32 @@ def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> No
         items, following = store.page_jobs(limit, cursor, owner=user.name if user.limited else None)
         return JobPage(items=[JobSummary(**item) for item in items], next=following)
 
-    @api.post("/jobs", tags=["jobs"], status_code=201, responses=declare_problems(400, 408, 413, 422, 503, 507))
+    @api.post("/jobs", tags=["jobs"], status_code=201, responses=declare_problems(400, 408, 409, 413, 422, 503, 507))
     def add_job(
         request: Request,
+        response: Response,
         files: list[UploadFile],
         settings: Annotated[str, Form(description="JobSettings as JSON; empty for the defaults")] = "",
         start: Annotated[bool, Form(description="Whether to start de-identification at once")] = False,
+        webhook: Annotated[str, Form(description="Address to notify when the job is finished; empty for none")] = "",
+        idempotency_key: Annotated[
+            str, Header(max_length=200, description="Random key. A request that is sent again adds no other job")
+        ] = "",
     ) -> JobInfo:
         """Add a job with documents. They are parsed at once; `start` also de-identifies them."""
         chosen = parse_settings(settings).check(service)
-        job = store.add_job(chosen.model_dump(), read_uploads(files, service), owner=user_of(request).name)
-        if start:
-            store.queue.start(job, chosen.model_dump())
+        uploads = read_uploads(files, service)
+        given, owner = None, user_of(request).name
+        if idempotency_key:
+            digest = digest_request(files, settings, str(start), webhook)
+            given = (sha256(f"{owner} {idempotency_key}".encode()).hexdigest(), digest)
+            if (known := store.find_request(*given)) is not None:
+                request.scope["job"] = known
+                response.headers["Idempotent-Replayed"] = "true"
+                return describe_job(store, known)
+        address = check_address(webhook, service)
+        more: dict[str, Any] = {"start": start, "request": given, "webhook": address}
+        job = store.add_job(chosen.model_dump(), uploads, owner, **more)
         request.scope["job"] = job
         return describe_job(store, job)
 
@@ -91,6 +107,17 @@ def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> No
     def delete_job(job: str) -> None:
         """Delete a job with all its files."""
         store.delete(store.job(job).id)
+
+
+def digest_request(files: list[UploadFile], *form: str) -> str:
+    """Compute a digest of the files and the fields of a form. RETURNS (str): 64 hexadecimal digits."""
+    digest = sha256()
+    for name in (*form, *(file.filename or "" for file in files)):
+        digest.update(sha256(name.encode("utf-8", "surrogatepass")).digest())
+    for file in files:
+        digest.update(sha256(file.file.read()).digest())
+        file.file.seek(0)
+    return digest.hexdigest()
 
 
 def describe_job(store: Store, job: str) -> JobInfo:

@@ -63,6 +63,8 @@ class Queue:
                     raise InputError(Errors.D921)
                 return 0
             database.execute("UPDATE job SET settings = ?, started = 1, cancelled = 0 WHERE id = ?", (sealed, job))
+            restarted = "UPDATE webhook SET number = number + (attempts > 0), attempts = 0, due = 0 WHERE job = ?"
+            database.execute(restarted, (job,))
             # tasks in progress of a cancelled job are taken from their workers
             return database.execute(
                 "UPDATE file SET task = 'deidentify', state = 'queued', reason = '', attempts = 0, claimed = NULL "

@@ -24,6 +24,7 @@ from .settings import ServiceSettings, check_settings
 from .store import Store
 from .text_api import add_fhir_route, add_service_routes, add_state_routes, add_text_routes, answer_problems
 from .users import UserFile
+from .webhooks import Webhooks
 from .workers import Supervisor, TextProcessor, files_key, open_store
 
 
@@ -41,6 +42,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
         UserFile(settings.users).load()
     store = open_store(settings)
     supervisor, texts = Supervisor(settings, store), TextProcessor(settings)
+    webhooks = Webhooks(settings, store)
     tokens, monitor = Tokens(settings), Monitor()
     audit = AuditLog(store.database, files_key(settings))
     monitor.watch(store, supervisor, texts)
@@ -51,7 +53,9 @@ def make_service(settings: ServiceSettings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         supervisor.start()
         texts.start()
+        webhooks.start()
         yield
+        webhooks.stop()
         supervisor.stop()
         texts.close()
 
@@ -63,6 +67,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/v1/openapi.json",
+        generate_unique_id_function=lambda route: route.name,  # names of functions in generated clients
     )
     app.include_router(make_api(settings, store, supervisor, texts, monitor, audit))
     app.include_router(make_pages(settings, store, tokens))
@@ -113,6 +118,8 @@ def describe_api(app: FastAPI) -> dict[str, Any]:
         parts["schemas"] |= problem.pop("$defs", {}) | {"Problem": problem}
         for name in ("HTTPValidationError", "ValidationError"):  # the handlers below answer with problems instead
             parts["schemas"].pop(name, None)
+        # generators of clients know the form of OpenAPI 3.0 for files, but not that of 3.1
+        parts["schemas"]["Body_add_job"]["properties"]["files"]["items"] = {"type": "string", "format": "binary"}
         for path, methods in made["paths"].items():
             for method, operation in methods.items():
                 rule = find_rule(method.upper(), path)[0]

@@ -61,6 +61,8 @@ class ServiceSettings:
     llm (tuple[str]): available local LLMs: URLs of servers or GGUF files.
     llm_prompts (tuple[Path]): prompt files that are available by their names, in addition to the shipped prompts.
     llm_allow (tuple[str]): hosts other than this machine that an LLM URL may contain.
+    webhook_key (Optional[Path]): file of the secret that signs webhooks; None for no webhooks.
+    webhook_allow (tuple[str]): hosts, addresses or networks that webhooks may be sent to.
     preload (bool): whether pipelines are loaded when the service starts; otherwise when they are first used.
     RAISES: ConfigError if the service is reachable from other machines without users or a token of sufficient length
         (D907), the token has characters that a header cannot contain (D922), or a proxy is not valid (D972).
@@ -88,6 +90,8 @@ class ServiceSettings:
     llm: tuple[str, ...] = ()
     llm_prompts: tuple[Path, ...] = ()
     llm_allow: tuple[str, ...] = ()
+    webhook_key: Path | None = None
+    webhook_allow: tuple[str, ...] = ()
     preload: bool = False
 
     @property
@@ -110,7 +114,7 @@ class ServiceSettings:
                 raise ConfigError(Errors.D972.format(reason=f"'{ascii(proxy)[1:-1]}' is no address")) from None
         if self.proxies and self.users is None:
             raise ConfigError(Errors.D972.format(reason="the roles of its users are in the file given with --users"))
-        for key in filter(None, (self.project_key, self.files_key, self.users)):
+        for key in filter(None, (self.project_key, self.files_key, self.users, self.webhook_key)):
             check_outside(key, self.data, "the folder of the service's jobs")
 
 

@@ -92,20 +92,43 @@ class Store:
 
     # jobs
 
-    def add_job(self, settings: dict[str, Any], files: Iterable[tuple[str, bytes]], owner: str = "") -> str:
+    def add_job(
+        self,
+        settings: dict[str, Any],
+        files: Iterable[tuple[str, bytes]],
+        owner: str = "",
+        *,
+        start: bool = False,
+        request: tuple[str, str] | None = None,
+        webhook: str = "",
+    ) -> str:
         """Add a job with its files, and queue them for parsing.
 
         settings (dict): settings of the job as plain values.
         files (Iterable[tuple[str, bytes]]): name and content of each file, consumed one by one.
         owner (str): name of the user who adds it.
+        start (bool): whether the files are de-identified after parsing.
+        request (Optional[tuple[str, str]]): idempotency key and digest of the request, see `find_request`.
+        webhook (str): address to notify when the job is finished; "" for none.
         RETURNS (str): the job's id.
-        RAISES: NotFound (D900) if the job is deleted before all files were stored.
+        RAISES: NotFound (D900) if the job is deleted before all files were stored; Conflict (D973) if another request
+            with this key is in progress.
         """
         job = secrets.token_hex(8)
         sealed = self.storage.encrypt(json.dumps(settings).encode(), job)
         with self.database.change() as database:
-            row = (job, time.time(), sealed, owner)
-            database.execute("INSERT INTO job (id, created, settings, owner) VALUES (?, ?, ?, ?)", row)
+            row = (job, time.time(), sealed, start, owner)
+            database.execute("INSERT INTO job (id, created, settings, started, owner) VALUES (?, ?, ?, ?, ?)", row)
+            if request is not None:
+                key, digest = request
+                try:
+                    kept = (key, self.storage.encrypt(digest.encode(), f"{job} request"), job)
+                    database.execute("INSERT INTO request VALUES (?, ?, ?)", kept)
+                except sqlite3.IntegrityError:
+                    raise Conflict(Errors.D973.format(state="is in progress")) from None
+            if webhook:
+                address = self.storage.encrypt(webhook.encode(), f"{job} webhook")
+                database.execute("INSERT INTO webhook (job, url) VALUES (?, ?)", (job, address))
         try:
             for position, (name, data) in enumerate(files):
                 self._add_file(job, position, name, data)
@@ -117,6 +140,58 @@ class Store:
             self.delete(job)
             raise
         return job
+
+    def find_request(self, key: str, digest: str) -> str | None:
+        """Find the job that an earlier request with the same idempotency key has added.
+
+        key (str): the key, with the name of the user.
+        digest (str): digest of the request.
+        RETURNS (Optional[str]): id of the job; None for a new key.
+        RAISES: Conflict (D973) if the earlier request was another one, or is in progress.
+        """
+        with self.database.read() as database:
+            row = database.execute("SELECT * FROM request WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                return None
+            query = "SELECT COUNT(*), TOTAL(state = 'uploading') FROM file WHERE job = ?"
+            count, uploading = database.execute(query, (row["job"],)).fetchone()
+        if self.storage.decrypt(row["digest"], f"{row['job']} request").decode() != digest:
+            raise Conflict(Errors.D973.format(state="had other content"))
+        if uploading or not count:
+            raise Conflict(Errors.D973.format(state="is in progress"))
+        return str(row["job"])
+
+    def due_webhooks(self, now: float) -> list[dict[str, Any]]:
+        """List the webhooks to send: of jobs that were started and have no tasks left.
+
+        now (float): Unix time.
+        RETURNS (list[dict]): "job", "url", "number" of the start, "attempts", "cancelled", and the counts of files
+            "total", "done" and "failed".
+        """
+        with self.database.read() as database:
+            rows = database.execute(
+                "SELECT webhook.*, job.cancelled, COUNT(file.id) AS total, TOTAL(state = 'done') AS done, "
+                "TOTAL(state = 'failed') AS failed FROM webhook JOIN job ON job.id = webhook.job "
+                "JOIN file ON file.job = job.id WHERE webhook.due <= ? AND job.started GROUP BY job.id "
+                "HAVING TOTAL(task IS NOT NULL OR state = 'uploading') = 0",
+                (now,),
+            ).fetchall()
+        plain = [{**dict(row), "done": int(row["done"]), "failed": int(row["failed"])} for row in rows]
+        opened = [self.storage.decrypt(row["url"], f"{row['job']} webhook").decode() for row in plain]
+        return [
+            {**row, "url": url, "cancelled": bool(row["cancelled"])} for row, url in zip(plain, opened, strict=True)
+        ]
+
+    def finish_webhook(self, job: str, number: int, attempts: int, due: float | None) -> None:
+        """Store the result of an attempt to send a webhook.
+
+        job, number (str, int): the webhook, as from `due_webhooks`. If the job was started again, nothing is changed.
+        attempts (int): number of attempts.
+        due (Optional[float]): Unix time of the next attempt; None for no other.
+        """
+        with self.database.change() as database:
+            query = "UPDATE webhook SET attempts = ?, due = ? WHERE job = ? AND number = ?"
+            database.execute(query, (attempts, due, job, number))
 
     def _add_file(self, job: str, position: int, name: str, data: bytes) -> None:
         """Add a file. The row is written first, so that a folder without a row is known to be an orphan."""

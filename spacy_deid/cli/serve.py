@@ -32,6 +32,12 @@ def serve(
         typer.Option(help="Address or network of a reverse proxy that names the user in a header. It needs --users."),
     ] = None,
     user_header: Annotated[str, typer.Option(help="Header in which a proxy names the user.")] = "X-Forwarded-User",
+    webhook_key: Annotated[
+        Path | None, typer.Option(help="File of the secret that signs webhooks of jobs. It must not be in DATA.")
+    ] = None,
+    webhook_allow: Annotated[
+        list[str] | None, typer.Option(help="Host, address or network that webhooks may be sent to.")
+    ] = None,
     preload: Annotated[
         bool, typer.Option("--preload", help="Load the pipelines before the service is ready.")
     ] = False,
@@ -85,6 +91,8 @@ def serve(
             users=users,
             proxies=tuple(proxy or ()),
             user_header=user_header,
+            webhook_key=webhook_key,
+            webhook_allow=tuple(webhook_allow or ()),
             preload=preload,
             dictionaries=dictionaries,
             project_key=key,

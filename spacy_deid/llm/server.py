@@ -29,14 +29,15 @@ class Endpoint:
     Connections use the IP address that was checked; the name is not resolved again.
     """
 
-    def __init__(self, url: str, allow: Sequence[str] = ()) -> None:
+    def __init__(self, url: str, allow: Sequence[str] = (), *, loopback: bool = True) -> None:
         """Parse an address.
 
         url (str): "http://HOST:PORT" or "https://…", with or without the path "/v1".
         allow (Sequence[str]): host names, addresses or networks that are allowed besides this machine.
+        loopback (bool): whether this machine is allowed.
         RAISES: ConfigError (D731) if the address is invalid.
         """
-        parts = _split(url)
+        parts, self._loopback = _split(url), loopback
         self.scheme, self.host = parts.scheme, _in_ascii(str(parts.hostname).rstrip("."))
         self.port = parts.port or (443 if parts.scheme == "https" else 80)
         self.path = parts.path.rstrip("/") or "/v1"
@@ -64,7 +65,9 @@ class Endpoint:
     def _allowed(self, address: Address) -> bool:
         """Return whether connections to an address of the host are allowed."""
         named = self.host.lower() in self._names
-        return address.is_loopback or named or any(address in network for network in self._networks)
+        return (
+            (self._loopback and address.is_loopback) or named or any(address in network for network in self._networks)
+        )
 
 
 def _split(url: str) -> SplitResult:

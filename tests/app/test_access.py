@@ -70,7 +70,13 @@ class House:
         self.audit = AuditLog(self.store.database, files_key(self.settings))
         job = self.client("ada").post("/v1/jobs", files={"files": (f"{CANARY}.txt", NOTE.encode())})
         self.job, self.file = job.json()["id"], job.json()["files"][0]["id"]
-        for part, data in (("findings", b'{"spans": []}'), ("released", RELEASED), ("text", NOTE.encode())):
+        pipeline = {"name": "es", "version": "1", "fingerprint": "0"}
+        findings = {"pipeline": pipeline, "spacy_deid": "1", "settings": {}, "spans": []}
+        for part, data in (
+            ("findings", json.dumps(findings).encode()),
+            ("released", RELEASED),
+            ("text", NOTE.encode()),
+        ):
             self.store.put(self.file, part, data)
         with self.store.database.change() as database:
             database.execute("UPDATE file SET state = 'done', task = NULL")

@@ -76,8 +76,7 @@ def _votes_of_cues(mentions: Sequence[Mention], lang: str, possible: frozenset[s
     found: set[tuple[str, str]] = set()
     for mention in mentions:
         text = mention.before + mention.text + mention.after
-        for country, pattern in _cues(lang).items():
-            found.update((country, fold(cue[0])) for cue in pattern.finditer(text))
+        found.update((cue.lastgroup or "", fold(cue[0])) for cue in _cues(lang).finditer(text))
         if mention.label in ("PHONE", "FAX") and len(valid := _countries_of_number(mention.text, possible)) == 1:
             found.add((valid[0], mention.text))
     return {country: _CUE * number for country, number in Counter(country for country, _ in found).items()}
@@ -96,7 +95,8 @@ def _countries_of_number(text: str, possible: frozenset[str]) -> list[str]:
 
 
 @cache
-def _cues(lang: str) -> Mapping[str, re.Pattern[str]]:
-    """Return country → pattern of the words that are used only there."""
+def _cues(lang: str) -> re.Pattern[str]:
+    """Return a pattern of the words that are used in one country only, with a group for each country."""
     words: Mapping[str, str] = place_words(lang).get("country_cues", {})
-    return {country: re.compile(rf"(?<!\w)(?:{cues})(?!\w)") for country, cues in words.items()}
+    groups = "|".join(f"(?P<{country}>{cues})" for country, cues in words.items())
+    return re.compile(rf"(?<!\w)(?:{groups})(?!\w)" if groups else "(?!)")

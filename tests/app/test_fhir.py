@@ -81,14 +81,15 @@ def test_a_bundle_with_a_bad_entry_is_returned_without_it_only_on_request(servic
 
 
 def test_a_warning_must_be_accepted(service):
-    data = bundle({**PATIENT, "name": [{"family": "Blanco"}]}, observation(note=[{"text": "color blanco"}]))
+    common = observation(note=[{"text": "La muestra era de color blanco"}])
+    data = bundle({**PATIENT, "name": [{"family": "Blanco"}]}, common)
     code, outcome = send(service, data)
     assert (code, outcome["issue"][0]["severity"]) == (422, "warning")
     assert send(service, data, accept_warnings=True)[0] == 200
 
 
 def test_one_request_does_not_know_the_names_of_another(service):
-    text = "Plaquetas 771903 por mm3."
+    text = "Plaquetas 771903/mm3."
     code, released = send(
         service, bundle({**PATIENT, "identifier": [{"value": "771903"}]}, observation(note=[{"text": text}]))
     )

@@ -242,6 +242,7 @@ _TIME = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d")
 _DATE_DIGITS = 8
 _REACH = 40  # characters around a guess in which a phrase is looked for
 _ZIP_DIGITS = 5
+_FULL_NAME = 3  # words of a given name and two surnames
 _PHONE_DIGITS = 6
 
 
@@ -255,6 +256,7 @@ class Admission:
     keys (frozenset[str]): field keys, which identify nobody before a colon.
     describing (frozenset[str]): words that describe a person and cannot be a number.
     ends (frozenset[str]): field keys that end a preceding name.
+    courtesy (frozenset[str]): titles without their period that a guess does not include if a full name follows.
     contacts (Mapping[str, str]): key that ends a street → label of the text after it.
     places (Mapping[str, str]): "zip" and "city" → their labels.
     """
@@ -269,6 +271,7 @@ class Admission:
     keys: frozenset[str] = frozenset()
     describing: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset()
+    courtesy: frozenset[str] = frozenset()
     contacts: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
 
@@ -312,6 +315,7 @@ def _parts(doc: Doc, start: int, end: int, label: str, rules: Admission) -> list
     if label in rules.streets:
         marks = _address_marks(doc, start, end, rules)
     elif label in rules.names:
+        start += _courtesy(doc, start, end, rules)
         marks = []
         for i in range(start, end):
             token = doc[i]
@@ -332,6 +336,17 @@ def _parts(doc: Doc, start: int, end: int, label: str, rules: Admission) -> list
             parts.append((first, before, name))
         first, name = after, following
     return parts
+
+
+def _courtesy(doc: Doc, start: int, end: int, rules: Admission) -> int:
+    """Return the number of tokens of a title at the start of a full name: "D. Ana Gil Ruiz". Before fewer words, the
+    "D." may be the initial of a given name.
+    """
+    if doc[start].lower_.rstrip(".") not in rules.courtesy:
+        return 0
+    length = 2 if end - start > 1 and doc[start + 1].text == "." else 1
+    following = doc[start + length : start + length + _FULL_NAME]
+    return length if sum(token.is_title for token in following) == _FULL_NAME else 0
 
 
 def _address_marks(doc: Doc, start: int, end: int, rules: Admission) -> list[tuple[int, int, str]]:

@@ -159,7 +159,7 @@ def test_deleted_job_leaves_no_files(service):
 
 def test_openapi_description_is_complete(service):
     paths = service.client.get("/v1/openapi.json").json()["paths"]
-    assert {"/v1/deidentify", "/v1/jobs", "/v1/health"} <= set(paths)
+    assert {"/v1/deidentify", "/v1/jobs", "/health"} <= set(paths)
 
 
 def test_twenty_clients_at_once_are_all_answered(service):

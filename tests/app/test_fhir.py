@@ -81,8 +81,8 @@ def test_a_bundle_with_a_bad_entry_is_returned_without_it_only_on_request(servic
 
 
 def test_a_warning_must_be_accepted(service):
-    common = observation(note=[{"text": "La muestra era de color blanco"}])
-    data = bundle({**PATIENT, "name": [{"family": "Blanco"}]}, common)
+    common = observation(note=[{"text": "color rojo"}])
+    data = bundle({**PATIENT, "name": [{"family": "Rojo"}]}, common)
     code, outcome = send(service, data)
     assert (code, outcome["issue"][0]["severity"]) == (422, "warning")
     assert send(service, data, accept_warnings=True)[0] == 200

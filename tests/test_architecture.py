@@ -72,12 +72,14 @@ ARROWS = {
     "results spans surrogates",
     # ehr, dictionaries: the persons of an export become a dictionary, by the code that reads the tables of an EHR
     # the temporary dictionary and the labelled values of structured records
+    "export_profiles": "errors",
     "exports": "deidentifier dictionaries documents ehr errors io loading offsets results spans",
-    "fhir": "deidentifier dictionaries documents ehr errors exports io labels loading results surrogates",
-    "hl7": "deidentifier dictionaries documents ehr errors exports io labels loading offsets patient_ids processes "
-    "results surrogates",
-    "cda": "deidentifier dictionaries documents ehr errors exports labels loading offsets patient_ids results "
+    "fhir": "deidentifier dictionaries documents ehr errors export_profiles exports io labels loading results "
     "surrogates",
+    "hl7": "deidentifier dictionaries documents ehr errors export_profiles exports io labels loading offsets "
+    "patient_ids processes results surrogates",
+    "cda": "deidentifier dictionaries documents ehr errors export_profiles exports labels loading offsets patient_ids "
+    "results surrogates",
     "app": "__init__ deidentifier dictionaries documents errors evaluation fhir io labels llm loading offsets "
     "processes results saving spans surrogates vault",
     "cli": "__init__ adaptation app audit background cda data_models deidentifier dictionaries documents ehr "

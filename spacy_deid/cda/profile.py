@@ -3,15 +3,14 @@
 A profile is a TOML file; ``resources/cda/profile.toml`` ships with the package and explains its keys.
 """
 
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import ConfigError, Errors
+from ..errors import Errors
+from ..export_profiles import ProfileParser
 from ..labels import LABELS
 
 ACTIONS = frozenset(
@@ -101,8 +100,7 @@ class Profile:
 @cache
 def default_profile() -> Profile:
     """Read the profile that ships with the package."""
-    text = (files("spacy_deid") / "resources" / "cda" / "profile.toml").read_text(encoding="utf-8")
-    return parse_profile(text, "default")
+    return _Parser.read_default()
 
 
 def read_profile(path: str | Path) -> Profile:
@@ -112,11 +110,7 @@ def read_profile(path: str | Path) -> Profile:
     RETURNS (Profile): the profile.
     RAISES: ConfigError (D978) if it cannot be read or has an unknown key, action, type or label.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _wrong(str(path), f"cannot be read ({type(error).__name__})") from None
-    return parse_profile(text, str(path))
+    return _Parser.read_file(path)
 
 
 def parse_profile(text: str, path: str) -> Profile:
@@ -127,38 +121,29 @@ def parse_profile(text: str, path: str) -> Profile:
     RETURNS (Profile): the profile.
     RAISES: ConfigError (D978) as `read_profile`.
     """
-    try:
-        return _Parser(path, tomllib.loads(text)).parse()
-    except tomllib.TOMLDecodeError as error:
-        raise _wrong(path, f"not TOML: {error}") from None
-    except (AttributeError, TypeError):
-        raise _wrong(path, "a value has the wrong type") from None
+    return _Parser.read_text(text, path)
 
 
-def _wrong(path: str, reason: str) -> ConfigError:
-    """Return the error for a profile."""
-    return ConfigError(Errors.D978.format(path=path, reason=reason))
-
-
-class _Parser:
+class _Parser(ProfileParser[Profile]):
     """Converts the content of a file to a `Profile`."""
 
+    standard, message = "cda", Errors.D978
+
     def __init__(self, path: str, data: Mapping[str, Any]) -> None:
-        self._path = path
-        self._data = data
+        super().__init__(path, data)
         self._types = frozenset(data.get("types", {}))
 
     def parse(self) -> Profile:
         """Check the tables and convert them."""
         data = self._data
-        self._check("key", data, _TOP)
+        self.check("key", data, _TOP)
         roots, values = data.get("roots", {}), dict(data.get("values", {}))
-        self._check("label", roots.values(), LABELS)
+        self.check("label", roots.values(), LABELS)
         default = values.pop("default", "")
-        self._check("type", {*values, default} - {""}, self._types)
-        self._check("type", {"ClinicalDocument"}, self._types)
+        self.check("type", {*values, default} - {""}, self._types)
+        self.check("type", {"ClinicalDocument"}, self._types)
         attributes = data.get("attributes", {})
-        self._check("key in [attributes]:", attributes, {"keep", "anchor"})
+        self.check("key in [attributes]:", attributes, {"keep", "anchor"})
         return Profile(
             str(data.get("name", Path(self._path).stem)),
             tuple(data.get("systems", [])),
@@ -170,26 +155,21 @@ class _Parser:
             {name: self._type(name, table) for name, table in data["types"].items()},
         )
 
-    def _check(self, what: str, names: Iterable[str], known: Iterable[str]) -> None:
-        """Check names against those that exist."""
-        if unknown := sorted(set(names) - set(known)):
-            raise _wrong(self._path, f"unknown {what} '{unknown[0]}'")
-
     def _type(self, name: str, table: Mapping[str, Any]) -> TypeRule:
         """Read the table of a type."""
-        self._check(f"key in the table of {name}:", table, _TYPE)
+        self.check(f"key in the table of {name}:", table, _TYPE)
         role, source, kinds = table.get("role", ""), table.get("source", ""), table.get("kinds", {})
         classes = table.get("classes", {})
-        self._check("label", {role} - {""}, LABELS)
-        self._check("source", {source} - {""}, SOURCES)
-        self._check("kind", kinds, KINDS)
-        self._check("type", classes, self._types)
+        self.check("label", {role} - {""}, LABELS)
+        self.check("source", {source} - {""}, SOURCES)
+        self.check("kind", kinds, KINDS)
+        self.check("type", classes, self._types)
         parts: dict[str, Rule] = {}
         for part, rule in self._rules(name, table):
             if part in parts:
-                raise _wrong(self._path, f"'{part}' in the table of {name} has two rules")
+                raise self.wrong(f"'{part}' in the table of {name} has two rules")
             if part[0] != "@" and rule.action in ("root", "anchor", "reference", "display", "number"):
-                raise _wrong(self._path, f"'{part}' in the table of {name} must be an attribute for '{rule.action}'")
+                raise self.wrong(f"'{part}' in the table of {name} must be an attribute for '{rule.action}'")
             parts[part] = rule
         return TypeRule(
             name,
@@ -205,11 +185,11 @@ class _Parser:
         for action in sorted(ACTIONS & set(table)):
             yield from ((part, Rule(action)) for part in table[action].split())
         labels, types = table.get("labels", {}), table.get("types", {})
-        self._check("label", labels, LABELS)
-        self._check("type", types, self._types)
+        self.check("label", labels, LABELS)
+        self.check("type", types, self._types)
         for action, named in (("label", labels), ("type", types)):
             for key, listed in named.items():
                 yield from ((part, Rule(action, key)) for part in listed.split())
         for part in table.get("elements", "").split():
-            self._check("type", [part], self._types)
+            self.check("type", [part], self._types)
             yield part, Rule("type", part)

@@ -4,16 +4,15 @@ A profile is a TOML file; ``resources/fhir/profile.toml`` ships with the package
 it is checked against the definitions of R4, so that a misspelt element is an error and not a lost element.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..errors import ConfigError, Errors
+from ..errors import Errors
+from ..export_profiles import ProfileParser
 from ..labels import LABELS
 from .definitions import DATES, Element, load_definitions
 
@@ -99,8 +98,7 @@ class Profile:
 @cache
 def default_profile() -> Profile:
     """Read the profile that ships with the package."""
-    text = (files("spacy_deid") / "resources" / "fhir" / "profile.toml").read_text(encoding="utf-8")
-    return parse_profile(text, "default")
+    return _Parser.read_default()
 
 
 def read_profile(path: str | Path) -> Profile:
@@ -110,11 +108,7 @@ def read_profile(path: str | Path) -> Profile:
     RETURNS (Profile): the profile.
     RAISES: ConfigError (D982) if it cannot be read, or names something that FHIR R4 or the package does not have.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _wrong(str(path), f"cannot be read ({type(error).__name__})") from None
-    return parse_profile(text, str(path))
+    return _Parser.read_file(path)
 
 
 def parse_profile(text: str, path: str) -> Profile:
@@ -125,50 +119,40 @@ def parse_profile(text: str, path: str) -> Profile:
     RETURNS (Profile): the profile.
     RAISES: ConfigError (D982) as `read_profile`.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _wrong(path, f"not TOML: {error}") from None
-    try:
-        return _Parser(path, data).parse()
-    except (AttributeError, TypeError):
-        raise _wrong(path, "a value has the wrong type. Names of elements are strings") from None
+    return _Parser.read_text(text, path)
 
 
-def _wrong(path: str, reason: str) -> ConfigError:
-    """Return the error for a profile."""
-    return ConfigError(Errors.D982.format(path=path, reason=reason))
-
-
-class _Parser:
+class _Parser(ProfileParser[Profile]):
     """Converts the content of a file to a `Profile`."""
 
+    standard, message = "fhir", Errors.D982
+    hint = ". Names of elements are strings"
+
     def __init__(self, path: str, data: Mapping[str, Any]) -> None:
-        self._path = path
-        self._data = data
+        super().__init__(path, data)
         self._rules: dict[str, dict[str, Rule]] = {}
         self._by_type: dict[str, str] = {}
 
     def parse(self) -> Profile:
         """Check the tables and convert them."""
         data, definitions = self._data, load_definitions()
-        self._check_known("key", set(data), _TOP)
+        self.check("key", set(data), _TOP)
         if data.get("fhir") != definitions.version:
-            raise _wrong(self._path, f"'fhir' must be \"{definitions.version}\", the supported version")
+            raise self.wrong(f"'fhir' must be \"{definitions.version}\", the supported version")
         for action, names in data.get("by_type", {}).items():
-            self._check_known("action", {action}, set(ACTIONS))
+            self.check("action", {action}, set(ACTIONS))
             self._by_type.update(dict.fromkeys(names.split(), action))
-        self._check_known("primitive type", set(self._by_type), set(definitions.primitives))
+        self.check("primitive type", set(self._by_type), set(definitions.primitives))
         tables = {**data.get("types", {}), **data.get("resources", {})}
         for name in tables:  # before the elements, which may have these types
             if not definitions.has(name):
-                raise _wrong(self._path, f"FHIR R4 has no type '{name}'")
+                raise self.wrong(f"FHIR R4 has no type '{name}'")
             self._rules[name] = {}
         for name, table in tables.items():
             for owner, element, rule in self._read(name, table):
                 self._rules.setdefault(owner, {})[element] = rule
         self._pass_backbones()
-        self._check_known("resource", set(data.get("resources", {})), definitions.resources)
+        self.check("resource", set(data.get("resources", {})), definitions.resources)
         return Profile(
             str(data.get("name", Path(self._path).stem)),
             bool(data.get("security_label", False)),
@@ -178,16 +162,11 @@ class _Parser:
             {url: self._extension(table) for url, table in data.get("extensions", {}).items()},
         )
 
-    def _check_known(self, what: str, names: set[str], known: Any) -> None:
-        """Check names against those that exist."""
-        if unknown := sorted(set(names) - set(known)):
-            raise _wrong(self._path, f"unknown {what} '{unknown[0]}'")
-
     def _resource(self, name: str, table: Mapping[str, Any]) -> ResourceRule:
         """Read what a table says about a type of resource."""
         source, role, roles = table.get("source", ""), table.get("role", "PERSON"), table.get("roles", {})
-        self._check_known("source", {source} - {""}, SOURCES)
-        self._check_known("label", {role, *roles.values()}, LABELS)
+        self.check("source", {source} - {""}, SOURCES)
+        self.check("label", {role, *roles.values()}, LABELS)
         about, dated = (tuple(table.get(key, "").split()) for key in ("about", "dated"))
         for path in (*about, *dated, *roles):
             for _ in self._find(name, path):
@@ -200,13 +179,13 @@ class _Parser:
 
     def _read(self, name: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str, Rule]]:
         """Yield owner, element and rule for each name in the table of a type."""
-        self._check_known(f"key in the table of {name}:", set(table), {"elements", "labels", *ACTIONS, *_RESOURCE})
+        self.check(f"key in the table of {name}:", set(table), {"elements", "labels", *ACTIONS, *_RESOURCE})
         for key in ("elements", *(set(ACTIONS) - {"label"})):
             for path in table.get(key, "").split():
                 for owner, element in self._find(name, path):
                     yield owner, element.name, self._rule(f"{name}.{path}", element, "" if key == "elements" else key)
         for label, names in table.get("labels", {}).items():
-            self._check_known("label", {label}, LABELS)
+            self.check("label", {label}, LABELS)
             for path in names.split():
                 for owner, element in self._find(name, path):
                     self._rule(f"{name}.{path}", element, "label")
@@ -219,11 +198,11 @@ class _Parser:
         for parent in parents:
             element = definitions.elements(owner).get(parent)
             if element is None or not definitions.has(element.type):
-                raise _wrong(self._path, f"FHIR R4 has no element '{name}.{path}'")
+                raise self.wrong(f"FHIR R4 has no element '{name}.{path}'")
             owner = element.type
         found = [element for element in definitions.elements(owner).values() if last in (element.name, element.choice)]
         if not found:
-            raise _wrong(self._path, f"FHIR R4 has no element '{name}.{path}'")
+            raise self.wrong(f"FHIR R4 has no element '{name}.{path}'")
         return [(owner, element) for element in found]
 
     def _rule(self, path: str, element: Element, action: str) -> Rule:
@@ -235,11 +214,9 @@ class _Parser:
             elif element.type in self._rules or "." in element.type or element.type == "Resource":
                 return Rule(TYPE)
             if not action:
-                raise _wrong(
-                    self._path, f"'{path}' needs an action, because [by_type] and [types] have no {element.type}"
-                )
+                raise self.wrong(f"'{path}' needs an action, because [by_type] and [types] have no {element.type}")
         elif not is_primitive or (ACTIONS[action] and element.type not in ACTIONS[action]):
-            raise _wrong(self._path, f"'{action}' is not possible for '{path}', which is of the type {element.type}")
+            raise self.wrong(f"'{action}' is not possible for '{path}', which is of the type {element.type}")
         return Rule(action)
 
     def _pass_backbones(self) -> None:

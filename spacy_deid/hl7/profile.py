@@ -4,15 +4,14 @@ A profile is a TOML file; ``resources/hl7/profile.toml`` ships with the package 
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import ConfigError, Errors
+from ..errors import Errors
+from ..export_profiles import ProfileParser
 from ..labels import LABELS
 
 ACTIONS = frozenset(
@@ -104,8 +103,7 @@ class Profile:
 @cache
 def default_profile() -> Profile:
     """Read the profile that ships with the package."""
-    text = (files("spacy_deid") / "resources" / "hl7" / "profile.toml").read_text(encoding="utf-8")
-    return parse_profile(text, "default")
+    return _Parser.read_default()
 
 
 def read_profile(path: str | Path) -> Profile:
@@ -115,11 +113,7 @@ def read_profile(path: str | Path) -> Profile:
     RETURNS (Profile): the profile.
     RAISES: ConfigError (D991) if it cannot be read or has an unknown key, action, type or label.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _wrong(str(path), f"cannot be read ({type(error).__name__})") from None
-    return parse_profile(text, str(path))
+    return _Parser.read_file(path)
 
 
 def parse_profile(text: str, path: str) -> Profile:
@@ -130,34 +124,26 @@ def parse_profile(text: str, path: str) -> Profile:
     RETURNS (Profile): the profile.
     RAISES: ConfigError (D991) as `read_profile`.
     """
-    try:
-        return _Parser(path, tomllib.loads(text)).parse()
-    except tomllib.TOMLDecodeError as error:
-        raise _wrong(path, f"not TOML: {error}") from None
-    except (AttributeError, TypeError):
-        raise _wrong(path, "a value has the wrong type. Numbers of fields are strings") from None
+    return _Parser.read_text(text, path)
 
 
-def _wrong(path: str, reason: str) -> ConfigError:
-    """Return the error for a profile."""
-    return ConfigError(Errors.D991.format(path=path, reason=reason))
-
-
-class _Parser:
+class _Parser(ProfileParser[Profile]):
     """Converts the content of a file to a `Profile`."""
 
+    standard, message = "hl7", Errors.D991
+    hint = ". Numbers of fields are strings"
+
     def __init__(self, path: str, data: Mapping[str, Any]) -> None:
-        self._path = path
-        self._data = data
+        super().__init__(path, data)
         self._types = frozenset(data.get("types", {}))
 
     def parse(self) -> Profile:
         """Check the tables and convert them."""
         data = self._data
-        self._check("key", data, _TOP)
+        self.check("key", data, _TOP)
         dated = data.get("dated", [])
         if bad := [place for place in dated if not _PLACE.fullmatch(place)]:
-            raise _wrong(self._path, f"'{bad[0]}' is no field, such as \"OBR-7\"")
+            raise self.wrong(f"'{bad[0]}' is no field, such as \"OBR-7\"")
         places = ((name, int(number)) for name, _, number in (place.partition("-") for place in dated))
         values = {name: rule for names, rule in self._rules("values", data.get("values", {})) for name in names}
         return Profile(
@@ -171,25 +157,20 @@ class _Parser:
             {name: self._segment(name, table) for name, table in data.get("segments", {}).items()},
         )
 
-    def _check(self, what: str, names: Any, known: Any) -> None:
-        """Check names against those that exist."""
-        if unknown := sorted(set(names) - set(known)):
-            raise _wrong(self._path, f"unknown {what} '{unknown[0]}'")
-
     def _type(self, name: str, table: Mapping[str, Any]) -> TypeRule:
         """Read the table of a type."""
-        self._check(f"key in the table of {name}:", table, ACTIONS - {"value", "file", "id"} | _TYPE)
+        self.check(f"key in the table of {name}:", table, ACTIONS - {"value", "file", "id"} | _TYPE)
         kinds = table.get("kinds", {})
-        self._check("kind", kinds, KINDS)
+        self.check("kind", kinds, KINDS)
         found = {number: kind for kind, text in kinds.items() for number in self._numbers(name, text.split())}
         return TypeRule(self._numbered(name, table), found, int(table.get("id_type", 0)))
 
     def _segment(self, name: str, table: Mapping[str, Any]) -> SegmentRule:
         """Read the table of a segment."""
-        self._check(f"key in the table of {name}:", table, ACTIONS - {"file", "display"} | _SEGMENT)
+        self.check(f"key in the table of {name}:", table, ACTIONS - {"file", "display"} | _SEGMENT)
         role, roles, source = table.get("role", "PERSON"), table.get("roles", {}), table.get("source", "")
-        self._check("label", {role, *roles}, LABELS)
-        self._check("source", {source} - {""}, SOURCES)
+        self.check("label", {role, *roles}, LABELS)
+        self.check("source", {source} - {""}, SOURCES)
         by_field = {number: label for label, text in roles.items() for number in self._numbers(name, text.split())}
         return SegmentRule(self._numbered(name, table), role, by_field, source)
 
@@ -199,7 +180,7 @@ class _Parser:
         for texts, rule in self._rules(name, table):
             for number in self._numbers(name, texts):
                 if number in made:
-                    raise _wrong(self._path, f"{name}-{number} has two rules")
+                    raise self.wrong(f"{name}-{number} has two rules")
                 made[number] = rule
         return made
 
@@ -207,18 +188,18 @@ class _Parser:
         """Convert texts to numbers of fields or components."""
         for text in texts:
             if not (text.isascii() and text.isdecimal() and text[0] != "0"):
-                raise _wrong(self._path, f"'{text}' in the table of {name} is no number of a field")
+                raise self.wrong(f"'{text}' in the table of {name} is no number of a field")
         return [int(text) for text in texts]
 
     def _rules(self, name: str, table: Mapping[str, Any]) -> Iterator[tuple[list[str], Rule]]:
         """Yield the names or numbers in a table and their rule."""
         if name == "values":
-            self._check("key in [values]:", table, {"text", "file", "number", "date", "keep", "types"})
+            self.check("key in [values]:", table, {"text", "file", "number", "date", "keep", "types"})
         for action in sorted(ACTIONS & set(table)):
             yield table[action].split(), Rule(action)
         labels, types = table.get("labels", {}), table.get("types", {})
-        self._check("label", labels, LABELS)
-        self._check("type", types, self._types)
+        self.check("label", labels, LABELS)
+        self.check("type", types, self._types)
         for action, named in (("label", labels), ("type", types)):
             for key, text in named.items():
                 yield text.split(), Rule(action, key)

@@ -42,8 +42,7 @@ class Hl7Deidentifier:
     patient_system (str): namespace of the assigning authority of the identifier in PID-3 from which a patient's
         surrogates are derived; "" for the record number, or else the first identifier.
     encoding (str): character encoding of messages without MSH-18.
-    dictionaries (Optional[Path]): folder of the hospital's dictionaries, to which those of the export are added in a
-        copy.
+    dictionaries (Optional[Path]): folder of the hospital's dictionaries, which are used as well.
     batch_size (int): number of messages whose texts go through the pipeline together.
     n_process (int): number of worker processes.
     seconds (float): time limit for a document in a message, 0 for none. With a limit, documents are read in worker

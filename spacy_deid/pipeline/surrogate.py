@@ -335,12 +335,13 @@ class Surrogate:
 
         doc = spans[0].doc
         mentions = find_mentions(doc.text, [(span.start_char, span.end_char, span.label_) for span in spans])
+        own = own_names(self._store, doc._.ehr.get("patient_id"))
         made = self._surrogates.replace(
             mentions,
             self._identity(doc)[1],
             doc.lang_,
-            Forbidden(mentions, doc.lang_, unfit_words(doc.lang_), self._roster),
-            ehr={**doc._.ehr, "known_names": known_names(self._store, doc._.ehr.get("patient_id"))},
+            Forbidden(mentions, doc.lang_, unfit_words(doc.lang_), self._roster, [term for term, _ in own]),
+            ehr={**doc._.ehr, "known_names": known_names(own)},
             year=self.policy.year,
             must_replace={i for i, doubt in enumerate(doubts) if doubt},
         )
@@ -408,20 +409,35 @@ def _repeats_name(span: Span, replacement: str) -> bool:
     return not words.isdisjoint(_WORD.findall(replacement.casefold()))
 
 
-def known_names(store: "LocalStore | None", patient_id: Any) -> list[tuple[str, str]]:
-    """Return the full names of a patient and of the patient's relatives in the dictionaries.
+def own_names(store: "LocalStore | None", patient_id: Any) -> list[tuple[str, str]]:
+    """Return the names in a patient's records: those of the patient, of relatives and of clinicians.
+
+    None of them is a surrogate in a note of the patient, even if the note does not contain it. So a name has the same
+    surrogate in all notes of the patient, although each note has other names.
 
     store (Optional[LocalStore]): the dictionaries; None for none.
     patient_id (Any): the patient id of the note, as text or number.
-    RETURNS (list[tuple[str, str]]): names as "Surnames, Given names" with their label, PATIENT first. A name of which
-        another one has all words is left out. Empty if the patient is unknown, or has no given name and surname.
+    RETURNS (list[tuple[str, str]]): normal forms with their label. Empty if the patient is unknown.
     """
+    from ..surrogates.mention import PERSONS
+
     if store is None or not (patient := normal_id(patient_id)):
         return []
     tags = list(store.tags)
+    terms = ((term, tags[number - 1][0]) for term, number in store.patients.tagged_terms(patient))
+    return [(term, label) for term, label in terms if label in PERSONS]
+
+
+def known_names(own: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Choose the full names of a patient and of the patient's relatives.
+
+    own (Iterable[tuple[str, str]]): the names of `own_names`.
+    RETURNS (list[tuple[str, str]]): names as "Surnames, Given names" with their label, PATIENT first. A name of which
+        another one has all words is left out. Empty if no one has a given name and a surname.
+    """
     names: dict[tuple[str, frozenset[str]], str] = {}
-    for term, number in store.patients.tagged_terms(patient):
-        label, words = tags[number - 1][0], frozenset(term.replace(",", " ").split())
+    for term, label in own:
+        words = frozenset(term.replace(",", " ").split())
         # Of the spellings of a name, only that with a comma shows which words are surnames.
         plain = all(len(word) > 1 and word.replace("-", "").isalpha() for word in words)
         if label in ("PATIENT", "RELATIVE") and term.count(",") == 1 and plain:

@@ -21,13 +21,14 @@ _CACHED = 50_000  # words whose case forms are cached
 class Forbidden:
     """Checks whether a value must not be used as a surrogate in a note.
 
-    A value is forbidden if it is a value of the note or contains a name of the note (in any inflection), if it
-    contains one of `words`, or if it is in `roster`. The repr does not quote the note.
+    A value is forbidden if it is a value of the note or contains a name of the note or of `names` (in any inflection),
+    if it contains one of `words`, or if it is in `roster`. The repr does not quote the note.
 
     mentions (Sequence[Mention]): all mentions of the note.
     lang (str): ISO 639-1 code.
     words (Collection[str]): folded words that no surrogate may contain, such as eponyms and offensive words.
     roster (Container[str]): full names and numbers of real persons.
+    names (Collection[str]): further folded names, such as those in other records of the patient.
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class Forbidden:
         lang: str,
         words: Collection[str] = frozenset(),
         roster: Container[str] = (),
+        names: Collection[str] = frozenset(),
     ) -> None:
         self._mentions, self._lang, self._words, self._roster = mentions, lang, frozenset(words), roster
+        self._others = names
 
     def __repr__(self) -> str:
         return f"Forbidden({len(self._mentions)} mentions)"
@@ -68,8 +71,9 @@ class Forbidden:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """The folded words of the names of persons in the note, without particles and words of one or two letters."""
-        names = (fold(mention.text) for mention in self._mentions if mention.label in PERSONS)
+        """The folded words of the names of persons in the note, and of the further names, without particles and words
+        of one or two letters."""
+        names = [*self._others, *(fold(mention.text) for mention in self._mentions if mention.label in PERSONS)]
         words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORTEST}
         return frozenset(words - _particles())
 

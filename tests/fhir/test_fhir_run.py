@@ -251,3 +251,13 @@ def test_a_message_is_released_with_its_header(nlp):
     assert header["focus"][0]["reference"] == f"Patient/{patient['id']}"
     assert header["response"]["code"] == "ok"
     assert not [canary for canary in CANARIES if canary in json.dumps(made)]
+
+
+def test_surrogates_are_no_names_of_other_persons_in_the_records_of_the_patient(nlp):
+    first = release_bundle(nlp, bundle(PATIENT, observation(1)))[0]["entry"][0]["resource"]["name"][0]
+    doctor = {**observation(2, "Sin cambios."), "performer": [{"display": f"Dr {first['given'][0]} {first['family']}"}]}
+    made, _ = release_bundle(nlp, bundle(PATIENT, observation(1), doctor))
+    patient, note, _ = (entry["resource"] for entry in made["entry"])
+    (name,) = patient["name"]
+    assert {*name["given"], name["family"]}.isdisjoint({*first["given"], first["family"]})
+    assert note["note"][0]["text"] == f"{name['given'][0]} {name['family']}"  # a note that does not name the clinician

@@ -346,14 +346,19 @@ def test_no_word_of_a_note_is_said_or_stored(caplog):
 def test_the_names_of_a_patient_come_from_the_dictionaries(tmp_path):
     from spacy_deid.dictionaries.store import LocalStore, StoreWriter
     from spacy_deid.dictionaries.terms import LocalEntry
-    from spacy_deid.pipeline.surrogate import known_names
+    from spacy_deid.pipeline.surrogate import known_names, own_names
 
     terms = ["tyler zubiaurre", "zubiaurre, tyler", "zubiaurre, t.", "zubiaurre", "zubiaurre marsh, tyler"]
     entries = [LocalEntry(term, "PATIENT", "patients.name") for term in terms]
     entries.append(LocalEntry("marsh, amelia", "RELATIVE", "patients.mother"))
+    entries.append(LocalEntry("okonkwo", "CLINICIAN", "patients.doctor"))
+    entries.append(LocalEntry("lugo", "CITY", "patients.city"))
     with StoreWriter(tmp_path / "store") as writer:
         writer.add_patient("4711", entries)
         writer.commit({})
     store = LocalStore.open(tmp_path / "store")
-    assert known_names(store, "4711") == [("Zubiaurre Marsh, Tyler", "PATIENT"), ("Marsh, Amelia", "RELATIVE")]
-    assert known_names(store, "4712") == known_names(store, None) == known_names(None, "4711") == []
+    own = own_names(store, "4711")
+    assert known_names(own) == [("Zubiaurre Marsh, Tyler", "PATIENT"), ("Marsh, Amelia", "RELATIVE")]
+    assert {term for term, _ in own} >= {"zubiaurre", "okonkwo"}
+    assert "lugo" not in {term for term, _ in own}
+    assert own_names(store, "4712") == own_names(store, None) == own_names(None, "4711") == []

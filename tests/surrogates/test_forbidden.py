@@ -52,5 +52,12 @@ def test_each_language_has_offensive_words(lang, word):
     assert "" not in offensive_words(lang)
 
 
+def test_names_of_other_records_are_forbidden():
+    forbidden = Forbidden(NOTE, "fi", names=["virtanen, anna"])
+    assert forbidden("Virtanen")
+    assert forbidden("Anna Korhonen")
+    assert not forbidden("Korhonen")
+
+
 def test_the_repr_shows_nothing_of_the_note():
     assert "Zumalabe" not in repr(Forbidden(NOTE, "es"))

@@ -5,6 +5,14 @@ deid = spacy_deid.Deidentifier("es")
 deid("Nombre: Ana. Teléfono: 600 123 456.").text
 """
 
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - before any import that an older version cannot read
+    raise ImportError(
+        f"spacy_deid needs Python 3.11 or later, and this is Python {sys.version_info[0]}.{sys.version_info[1]}. "
+        "Install a newer Python, and spacy_deid in an environment of it: python3.11 -m venv .venv"
+    )
+
 from .context import install_extensions
 from .deidentifier import Deidentifier
 from .documents import File

@@ -14,6 +14,7 @@ merging and policies, D6xx surrogates and their keys, D7xx documents, language m
 models, D9xx the service, warehouses, FHIR and HL7. DW### are warnings.
 """
 
+import errno
 import os
 import unicodedata
 import warnings
@@ -296,6 +297,10 @@ class Errors:
         "the config has settings for '{component}', but pipeline '{name}' has no such component. Its components: {known}. "
         "'dictionaries' adds deid_ruler, 'surprisal' adds deid_surprisal, 'llm' adds deid_llm"
     )
+    D357 = (
+        "pipeline '{name}' cannot be loaded: the folder has no config.cfg. Give the folder that 'nlp.to_disk' or "
+        "'spacy-deid adapt' wrote, or one of the included pipelines: {known}"
+    )
     D356 = (
         "pipeline '{name}' was saved by an older version of spacy_deid: its config uses {old}, which was replaced by {new}. "
         "Change this in its config.cfg and delete its checksums.json"
@@ -396,8 +401,7 @@ class Errors:
     D404 = "{path}: for a JSONL file, set --text-field to the key that holds the note text"
     D405 = "row {row}: {reason}"
     D406 = (
-        "no notes found: the folder(s) contain {count} other file(s), but no .txt{jsonl} file. Check the path, or "
-        "convert the files"
+        "{path}: no notes found: {count} other file(s), but no .txt{jsonl} file. Check the path, or convert the files"
     )
     D407 = (
         "{first} and {second} would be written to the same file {output}. Rename one, or choose different output paths"
@@ -1063,17 +1067,39 @@ class Warnings:
     )
 
 
+_ADVICE = {
+    errno.ENOENT: "check the path",
+    errno.EACCES: "check the rights of the file and its folder",
+    errno.EPERM: "check the rights of the file and its folder",
+    errno.EROFS: "choose a folder that can be written to",
+    errno.EISDIR: "give the path of a file",
+    errno.ENOTDIR: "give the path of a folder",
+    errno.EEXIST: "choose another path",
+    errno.ENOSPC: "free space, or choose another disk",
+}
+
+
+def describe_system(error: OSError) -> str:
+    """Describe an error of the operating system, without the name of the file.
+
+    error (OSError): the error.
+    RETURNS (str): the system's description of the error number, and what to do about frequent ones.
+    """
+    reason, advice = os.strerror(error.errno or 0), _ADVICE.get(error.errno or 0)
+    return f"{reason} ({advice})" if advice else reason
+
+
 def describe(error: BaseException) -> str:
     """Describe an exception without quoting note text.
 
     error (BaseException): any exception.
     RETURNS (str): the message if the exception is a `DeidError`; the system's description of the error number for an
-        `OSError`; otherwise the exception's class and the file and line that raised it.
+        `OSError` and what to do; otherwise the exception's class and the file and line that raised it.
     """
     if isinstance(error, DeidError):
         return str(error)
     if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno)
+        return describe_system(error)
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import ConfigError, Errors, InputError
+from .errors import ConfigError, Errors, InputError, describe_system
 
 LOCK = ".spacy-deid.lock"
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
@@ -83,7 +83,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(Errors.D402.format(path=path, reason=os.strerror(error.errno or 0))) from None
+        raise InputError(Errors.D402.format(path=path, reason=describe_system(error))) from None
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        raise InputError(Errors.D402.format(path=path, reason=os.strerror(error.errno or 0))) from None
+        raise InputError(Errors.D402.format(path=path, reason=describe_system(error))) from None
     finally:
         with suppress(OSError):
             temporary.unlink()
@@ -150,7 +150,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
-        raise InputError(Errors.D402.format(path=folder, reason=os.strerror(error.errno or 0))) from None
+        raise InputError(Errors.D402.format(path=folder, reason=describe_system(error))) from None
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def only_run(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             raise InputError(Errors.D777.format(path=folder)) from None
         except OSError as error:
-            raise InputError(Errors.D402.format(path=folder, reason=os.strerror(error.errno or 0))) from None
+            raise InputError(Errors.D402.format(path=folder, reason=describe_system(error))) from None
         if held:
             _remove_left(folder)
             stack.callback(_remove_left, folder)  # those of processes that were ended for taking too long
@@ -277,7 +277,7 @@ def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tu
 def _check_file(path: Path, suffixes: Sequence[str]) -> Path:
     """Check that a given path is a file of a supported type. RAISES: InputError (D402 - D404)."""
     if not path.is_file():
-        raise InputError(Errors.D402.format(path=path, reason="no such file or folder"))
+        raise InputError(Errors.D402.format(path=path, reason="no such file or folder (check the path)"))
     if path.suffix.lower() in suffixes:
         return path
     raise InputError((Errors.D404 if path.suffix.lower() == ".jsonl" else Errors.D403).format(path=path))

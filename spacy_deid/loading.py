@@ -20,7 +20,7 @@ from thinc.api import Config
 
 from .errors import ConfigError, DeidError, Errors, InputError, Warnings
 from .lang import get_language, language_codes
-from .saving import protect, verify_checksums
+from .saving import CHECKSUMS, protect, verify_checksums
 
 MAX_LENGTH = 50_000_000
 """Longest text in characters for pipelines of `load`. A text of this length needs about 7 GB of memory."""
@@ -52,12 +52,14 @@ def find_pipeline(name: str | Path) -> Path:
 
     name (Union[str, Path]): name of a shipped pipeline, a folder, or an installed package.
     RETURNS (Path): folder of the pipeline or of its package.
-    RAISES: ConfigError (D008) if there is no such pipeline.
+    RAISES: ConfigError if there is no such pipeline (D008), or the folder contains none (D357).
     """
     known = shipped_pipelines()
     if str(name) in known:
         return known[str(name)]
     if Path(name).is_dir():
+        if not (_data_folder(Path(name)) / "config.cfg").is_file() and not (Path(name) / CHECKSUMS).is_file():
+            raise ConfigError(Errors.D357.format(name=name, known=", ".join(known)))
         return Path(name)
     if is_package(str(name)):
         return get_package_path(str(name))

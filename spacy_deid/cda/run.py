@@ -18,7 +18,7 @@ from typing import Self
 
 from ..deidentifier import Deidentifier
 from ..dictionaries.store import StoreWriter
-from ..errors import Errors, InputError
+from ..errors import Errors, InputError, describe_system
 from ..exports import Outcome, build_dictionary, release_drafts, write_released
 from ..loading import find_component
 from ..surrogates.keys import ProjectKey
@@ -156,4 +156,4 @@ def _read_file(path: Path) -> bytes:
         with open(path, "rb") as file:
             return file.read(LARGEST + 1)
     except OSError as error:
-        raise InputError(Errors.D402.format(path=path, reason=error.strerror)) from None
+        raise InputError(Errors.D402.format(path=path, reason=describe_system(error))) from None

@@ -128,7 +128,7 @@ def plan_notes(
     """
     notes, others = find_notes(paths, suffixes, skip=output)
     if not notes:
-        raise InputError(Errors.D406.format(count=others, jsonl=hint))
+        raise InputError(Errors.D406.format(path=paths[0], count=others, jsonl=hint))
     if others:
         say(f"{others} other file(s) ignored" + (hint if hint == JSONL_HINT else ""))
     return plan(notes, targets, **settings)

@@ -186,7 +186,8 @@ def check_options(paths: list[Path], output: OutputOptions, inputs: InputOptions
     elif output.output is None:
         raise ConfigError(Errors.D411.format(option="output"))
     elif output.output.exists() and not output.output.is_dir():
-        raise ConfigError(Errors.D402.format(path=output.output, reason="not a folder"))
+        reason = "not a folder. Choose another one with --output"
+        raise ConfigError(Errors.D402.format(path=output.output, reason=reason))
     if not inputs.text_field and (inputs.keep_field or any(context.fields)):
         raise ConfigError(Errors.D411.format(option="text-field, the key of the note in each row,"))
 

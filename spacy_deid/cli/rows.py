@@ -140,7 +140,7 @@ def _parse(line: str, number: int, text_field: str, mark: str) -> Row | BadRow:
         return BadRow(number, "not an object")
     text = record.get(text_field)
     if not isinstance(text, str):
-        return BadRow(number, f"'{text_field}' is missing or no string")
+        return BadRow(number, f"'{text_field}' is missing or no string (set --text-field to the key of the note)")
     if any("\ud800" <= char <= "\udfff" for char in text):
         return BadRow(number, f"'{text_field}' holds half a surrogate pair")
     return Row(number, record, text, mark, line[len(line.rstrip("\r\n")) :])

@@ -127,7 +127,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     meta = _read_json(folder)
     if not meta:
-        raise ConfigError(Errors.D160.format(path=folder, reason="no dictionaries found in this folder"))
+        raise ConfigError(
+            Errors.D160.format(
+                path=folder,
+                reason="no dictionaries found in this folder. Build them with: spacy-deid dictionary build",
+            )
+        )
     if meta.get("version") != VERSION:
         raise ConfigError(Errors.D162.format(path=folder, reason="version"))
     paths = {name: folder / meta["build"] / name for name in meta["files"]}

@@ -35,7 +35,7 @@ from ..dictionaries.terms import (
     Tags,
     is_too_general,
 )
-from ..errors import Errors, InputError
+from ..errors import Errors, InputError, describe_system
 from .cleaning import NAMES, clean
 from .entry_maker import Cell, EntryMaker, mark_surname, surname_column
 from .expansion import Form, expand
@@ -79,7 +79,7 @@ class RowPartitions:
         try:
             self._files = [tempfile.TemporaryFile(dir=folder) for _ in range(_PARTS)]  # noqa: SIM115 - closed by exit
         except OSError as error:
-            raise InputError(Errors.D402.format(path=folder, reason=error.strerror)) from None
+            raise InputError(Errors.D402.format(path=folder, reason=describe_system(error))) from None
 
     def __enter__(self) -> "RowPartitions":
         """Return the object itself."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import Errors, InputError
+from ..errors import Errors, InputError, describe_system
 from .mapping import Table
 
 _LISTED = 1_000
@@ -162,4 +162,4 @@ class BuildReport:
                 json.dump(data, file, indent=2, ensure_ascii=False)
                 file.write("\n")
         except OSError as error:
-            raise InputError(Errors.D402.format(path=path, reason=os.strerror(error.errno or 0))) from None
+            raise InputError(Errors.D402.format(path=path, reason=describe_system(error))) from None

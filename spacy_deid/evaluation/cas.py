@@ -12,7 +12,6 @@ Interchange (XMI) of UIMA, https://uima.apache.org/d/uimaj-current/references.ht
 """
 
 import json
-import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from ..errors import ConfigError, DeidError, Errors, InputError
+from ..errors import ConfigError, DeidError, Errors, InputError, describe_system
 from ..labels import LABELS, SCHEMES, from_scheme, to_scheme
 from .documents import AnnotatedText, Entity, check_xml, file_name, read_bytes, relabel, write_text
 
@@ -109,7 +108,7 @@ def is_cas_json(path: Path) -> bool:
         with path.open("rb") as file:
             head = file.read(4096)
     except OSError as error:
-        raise InputError(Errors.D303.format(path=path, reason=os.strerror(error.errno or 0))) from None
+        raise InputError(Errors.D303.format(path=path, reason=describe_system(error))) from None
     return bool(_HEAD.match(head.removeprefix(b"\xef\xbb\xbf")))
 
 

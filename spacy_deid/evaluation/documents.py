@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from ..errors import Errors, InputError
+from ..errors import Errors, InputError, describe_system
 from ..labels import SCHEMES, from_scheme, to_scheme
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -142,7 +142,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(Errors.D303.format(path=path, reason=os.strerror(error.errno or 0))) from None
+        raise InputError(Errors.D303.format(path=path, reason=describe_system(error))) from None
 
 
 def write_text(path: Path, text: str) -> None:

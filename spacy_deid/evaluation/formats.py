@@ -169,7 +169,7 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path] if has_format(path) else []
     if not path.is_dir():
-        raise InputError(Errors.D303.format(path=path, reason="no such folder or file"))
+        raise InputError(Errors.D303.format(path=path, reason="no such folder or file (check the path)"))
     files = (file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     return sorted(filter(has_format, files))
 

@@ -21,7 +21,7 @@ from typing import NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from ..errors import Errors, InputError
+from ..errors import Errors, InputError, describe_system
 from ..labels import LABELS, from_scheme
 from .documents import (
     AnnotatedText,
@@ -149,7 +149,7 @@ class _XmlParser:
         try:
             self.parser.Parse(self.path.read_bytes(), True)
         except OSError as error:
-            raise InputError(Errors.D303.format(path=self.path, reason=error.strerror)) from None
+            raise InputError(Errors.D303.format(path=self.path, reason=describe_system(error))) from None
         except expat.ExpatError as error:
             reason = f"not XML: {expat.ErrorString(error.code)}"
             raise InputError(Errors.D302.format(path=self.path, line=error.lineno, reason=reason)) from None

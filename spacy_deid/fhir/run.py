@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from ..deidentifier import Deidentifier
 from ..dictionaries.store import StoreWriter
-from ..errors import Errors, InputError, describe
+from ..errors import Errors, InputError, describe, describe_system
 from ..exports import build_dictionary
 from ..io import decode, whole_file
 from ..loading import find_component
@@ -405,4 +405,4 @@ def _units_of_file(path: Path, *, quiet: bool = False) -> Iterator[Unit]:
                     yield Unit(None, place, reason=reason if reason.startswith(place) else f"{place}: {reason}")
     except OSError as error:
         if not quiet:
-            raise InputError(Errors.D402.format(path=path, reason=error.strerror)) from None
+            raise InputError(Errors.D402.format(path=path, reason=describe_system(error))) from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
-from ..errors import Errors, InputError
+from ..errors import Errors, InputError, describe_system
 from ..io import decode, encode
 
 LARGEST = 64 * 1024 * 1024
@@ -134,7 +134,7 @@ def split_messages(path: Path) -> Iterator[bytes]:
         with open(path, "rb") as file:
             yield from split_stream(file, path.name)
     except OSError as error:
-        raise InputError(Errors.D402.format(path=path, reason=error.strerror)) from None
+        raise InputError(Errors.D402.format(path=path, reason=describe_system(error))) from None
 
 
 def split_stream(file: BinaryIO, name: str) -> Iterator[bytes]:

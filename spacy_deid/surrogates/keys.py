@@ -115,8 +115,8 @@ class ProjectKey(_Secret):
 
         path (Union[str, Path]): a text file with the key in hexadecimal or base64, readable only by its owner.
         RETURNS (ProjectKey): the key.
-        RAISES: ConfigError if the file cannot be read or decoded (D641), if its permissions allow other users to read
-            it (D642), or if the key is too short (D640).
+        RAISES: ConfigError if the file cannot be read or decoded or the key is too short (D641), or if its permissions
+            allow other users to read it (D642).
         """
         unreadable = ConfigError(Errors.D641.format(path=path, reason="neither hexadecimal nor base64"))
         try:
@@ -130,12 +130,17 @@ class ProjectKey(_Secret):
         if os.name == "posix" and mode & 0o077:
             raise ConfigError(Errors.D642.format(path=path, mode=mode))
         if _HEX.fullmatch(text):  # a key in base64 has other characters with near certainty
-            return cls(bytes.fromhex(text))
-        padded = text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
-        try:
-            return cls(base64.b64decode(padded, validate=True))
-        except binascii.Error:
-            raise unreadable from None
+            secret = bytes.fromhex(text)
+        else:
+            padded = text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
+            try:
+                secret = base64.b64decode(padded, validate=True)
+            except binascii.Error:
+                raise unreadable from None
+        if len(secret) < LEAST:
+            reason = f"too short: {len(secret)} byte(s), at least {LEAST} are needed"
+            raise ConfigError(Errors.D641.format(path=path, reason=reason))
+        return cls(secret)
 
     def to_file(self, path: str | Path) -> None:
         """Write the key to a new file that only its owner may read.

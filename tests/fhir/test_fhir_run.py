@@ -255,7 +255,10 @@ def test_a_message_is_released_with_its_header(nlp):
 
 def test_surrogates_are_no_names_of_other_persons_in_the_records_of_the_patient(nlp):
     first = release_bundle(nlp, bundle(PATIENT, observation(1)))[0]["entry"][0]["resource"]["name"][0]
-    doctor = {**observation(2, "Sin cambios."), "performer": [{"display": f"Dr {first['given'][0]} {first['family']}"}]}
+    doctor = {
+        **observation(2, "Sin cambios."),
+        "performer": [{"display": f"Dr {first['given'][0]} {first['family']}"}],
+    }
     made, _ = release_bundle(nlp, bundle(PATIENT, observation(1), doctor))
     patient, note, _ = (entry["resource"] for entry in made["entry"])
     (name,) = patient["name"]

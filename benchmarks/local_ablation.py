@@ -150,7 +150,10 @@ def with_local_knowledge(nlp: Language, dictionaries: Path) -> Language:
     ruler = nlp.add_pipe("deid_ruler", name=DICTIONARIES, before="deid_merge", config=config)
     ruler.open_dictionaries(dictionaries)
     nlp.get_pipe("deid_merge").sources = [ruler.key, *nlp.get_pipe("deid_merge").sources]
-    nlp.add_pipe("deid_recovery", after="deid_merge", config={"lists": ["deid/ruler", ruler.key]})
+    recovery = {"lists": ["deid/ruler", ruler.key]}
+    if "deid_recovery" in nlp.pipe_names:
+        nlp.remove_pipe("deid_recovery")
+    nlp.add_pipe("deid_recovery", after="deid_merge", config=recovery)
     return nlp
 
 

@@ -100,7 +100,7 @@ def everything(lang: str) -> Language:
 
 
 def shipped(name: str, point: str | None) -> Language:
-    """Load a pipeline and add a recovery if it has none."""
+    """Load a pipeline and add a recovery if it has none, as a pipeline of your own may not."""
     nlp = spacy_deid.load(name, operating_point=point)
     if "deid_recovery" not in nlp.pipe_names:
         nlp.add_pipe("deid_recovery", after="deid_merge")

@@ -140,7 +140,8 @@ class NameContext:
         introduced = [*data["before"], *data.get("bare_introducers", ())]
         self._before = pattern_before(introduced, "[ ]?(?<=[ :-])")
         self._after = pattern_after(data["after"])
-        self._signs = re.compile(rf"(?:{'|'.join(data['signs'])})(?:['’]s|in|n|ia|a)?", re.IGNORECASE)
+        capital = rf"(?<![^\W_])(?=(?-i:[{UPPER}]))"
+        self._signs = re.compile(rf"{capital}(?:{'|'.join(data['signs'])})(?:['’]s|in|n|ia|a)?", re.IGNORECASE)
         self._sign_before = pattern_before(data["signs_before"], "")
         self._sign_after = pattern_after(data["signs_after"])
         self._possessive = bool(data["possessive"])
@@ -303,13 +304,15 @@ class NameContext:
             return False
         return not _SENTENCE.search(left[: match.start()])
 
-    def signs(self, text: str) -> list[MedicalUse]:
+    def signs(self, text: str, start: int = 0, end: int | None = None) -> list[MedicalUse]:
         """Find the names of clinical signs and tests that are next to their result ("Murphy negative").
 
         text (str): the note.
+        start, end (int): the stretch of the note that is searched; the whole note by default.
         RETURNS (list[MedicalUse]): the names in the order of the text, with the rule "eponym:result".
         """
-        found = (m.span() for m in self._signs.finditer(text) if _free(text, *m.span()) and m[0][0].isupper())
+        matches = self._signs.finditer(text, start, len(text) if end is None else end)
+        found = (match.span() for match in matches if _free(text, *match.span()))
         return [MedicalUse(start, end, "eponym:result") for start, end in found if self.sign(text, start, end)]
 
 

@@ -82,23 +82,25 @@ class UnlistedEponyms:
         language = get_language(lang)
         self._stems, self._inflector = language.eponyms.stems, language.inflector
 
-    def find(self, text: str) -> list[MedicalUse]:
+    def find(self, text: str, start: int = 0, end: int | None = None) -> list[MedicalUse]:
         """Find eponyms in a text.
 
         text (str): the note.
+        start, end (int): the stretch of the note that is searched; the whole note by default. The words around a name
+            are read outside of it, too.
         RETURNS (list[MedicalUse]): spans of names with their head words, in the order of the text, with the rule
             "eponym:" and the tier, such as "eponym:chain"; then the names without a head word, with the rule
             "name:disease", or "eponym:result" for a sign with its result.
         """
-        found, at = [], 0
-        while match := self._pattern.search(text, at):
+        found, at, end = list[MedicalUse](), start, len(text) if end is None else end
+        while match := self._pattern.search(text, at, end):
             left = text[max(0, match.start() - REACH) : match.start()].rpartition("\n")[2]
             at = match.end()
             if self._is_medical(match, left, text[match.end() : match.end() + REACH]):
                 found.append(MedicalUse(match.start(), match.end(), f"eponym:{match.lastgroup}"))
             elif first := _WORD.match(text, match.start()):  # "The ligament of Xanthou" is no eponym of a "The"
                 at = first.end()
-        for match in _BARE.finditer(text):
+        for match in _BARE.finditer(text, start, end):
             left = text[max(0, match.start() - REACH) : match.start()].rpartition("\n")[2]
             if rule := self._bare_rule(match, left, text[match.end() : match.end() + REACH]):
                 found.append(MedicalUse(match.start(), match.end(), rule))

@@ -19,6 +19,9 @@ PLACES = frozenset(
 NUMBERS = frozenset({"DATE", "PHONE", "FAX", "ZIP", "ROOM", "MRN", "ENCOUNTER_ID", "ID_OTHER", "DEVICE", "VEHICLE"})
 # Numbers of persons. Only a genetic variant is recovered from these labels, and only if a model found the number.
 IDENTIFIERS = frozenset({"ACCOUNT", "EMPLOYEE_ID", "HEALTH_PLAN", "INSURANCE_ID", "LICENSE", "NATIONAL_ID", "SSN"})
+# Codes of letters and digits, a part of which can look like an amount, and the forms and rules that match amounts.
+CODES = frozenset({"ZIP", "MRN", "ENCOUNTER_ID", "ID_OTHER", "DEVICE", "VEHICLE"})
+_AMOUNTS = frozenset({"term:unit", "recovery/dose", "recovery/laboratory", "recovery/vitals-letter"})
 RECOVERABLE = PERSONS | PLACES | NUMBERS | IDENTIFIERS | {"AGE", "SEX", "OTHER"}
 _UNMISTAKABLE = frozenset(
     f"recovery/{name}"
@@ -74,6 +77,11 @@ class MedicalUse(NamedTuple):
         if self.form == "symbol" or self.rule.startswith("recovery/") or self.rule == "term:unit":
             return True
         return self.rule.endswith(":technical")
+
+    @property
+    def amount(self) -> bool:
+        """Whether the text is an amount or its unit, which a part of a code can look like."""
+        return self.rule in _AMOUNTS
 
     @property
     def unmistakable(self) -> bool:

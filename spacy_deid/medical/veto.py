@@ -15,7 +15,7 @@ from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
 from ..lang import shared_words
 from .name_context import NameContext, eponym_words
-from .use import IDENTIFIERS, PERSONS, MedicalUse, SpanIndex
+from .use import CODES, IDENTIFIERS, PERSONS, MedicalUse, SpanIndex
 
 _ROLES = PERSONS - {"PERSON"}
 _SURE = 0.5  # from this score on, a detection of a number or an ordinary word prevails over a list of medical words
@@ -24,6 +24,7 @@ _STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
 _REACH = 24  # characters before a stretch
 _WORD = re.compile(r"[^\W\d_]+")
 _LETTER_UNIT = re.compile(r"\d[ ]?[^\W\d_](?!\w)")
+_AMOUNT = re.compile(r"\d[ ]?$")
 _SHORTEST = 3  # letters of a remembered name
 _LONGEST_ENDING = 4  # letters that a case or a possessive adds at most: "Crohnin", "Parkinsonille"
 
@@ -103,6 +104,8 @@ class Veto:
         """
         if use.weak and _room_pattern().search(self._text, max(0, start - _REACH), start):  # "Room L4" is no vertebra
             return True
+        if use.rule == "term:unit" and not _AMOUNT.search(self._text, max(0, start - _REACH), start):  # initials: "Pa"
+            return True
         near = self._records(start, end)
         if any(self._forbids(item, use) or (item.label == "AGE" and self._aged(start, end)) for item in near):
             return True
@@ -120,6 +123,8 @@ class Veto:
         if use.unmistakable:
             return item.listed or ("/" in item.rule and item.label in IDENTIFIERS)
         if item.label in IDENTIFIERS or (item.label == "ROOM" and use.form == "symbol"):
+            return True
+        if use.amount and item.label in CODES:
             return True
         if use.weak or (item.label not in PERSONS and not use.listed):
             return item.listed or "/" in item.rule or item.score >= _SURE

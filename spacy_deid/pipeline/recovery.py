@@ -19,7 +19,7 @@ from ..labels import get_label
 from ..medical.dictionary import MedicalDictionary
 from ..medical.name_context import NameContext, read_context
 from ..medical.unlisted_eponyms import UnlistedEponyms
-from ..medical.use import NUMBERS, PLACES, RECOVERABLE, MedicalUse, SpanIndex
+from ..medical.use import IDENTIFIERS, NUMBERS, PLACES, RECOVERABLE, MedicalUse, SpanIndex
 from ..medical.veto import Detected, Veto
 from ..patterns.matcher import recovery_matcher
 from ..spans import MERGED, RECOVERED, Evidence, read_evidence, write_evidence
@@ -28,6 +28,10 @@ _BETWEEN = ("", " ", "-", "/", ", ")
 _JOINING = tuple("./-+:_@")  # a number goes on behind these
 _MARKS = ".,;:)"  # that a token may end with: "A." is one
 _NO_NAME = re.compile(r"['’]?s|[IVX]{1,4}|[ABC]", re.IGNORECASE)  # a possessive, or a class: "Chiari I"
+# characters around an entity that are searched for a medical term that touches it: the other words of an eponym, or
+# the unit, letters or instrument next to a number
+_REACH = dict.fromkeys(RECOVERABLE, 60) | dict.fromkeys(NUMBERS | IDENTIFIERS | {"AGE"}, 24)
+_SPACE = re.compile(r"\s")
 _YEAR = re.compile(r"(?:19|20)\d\d")  # without a unit, whatever stands before it
 _SAID = ("before", "after", "sign")  # reasons that hold of a name without its capital
 _LONGEST_CODE = 4  # letters of an abbreviation that may be a part of a code
@@ -65,8 +69,9 @@ class Recovery:
         RAISES: ConfigError for an unknown label (D001), or one that is never recovered (D720).
         """
         self.name, self.lang, self.medical, self.terms, self.lists = name, lang, medical, terms, list(lists)
-        self.labels = frozenset(get_label(label).name for label in labels)
-        if wrong := sorted(self.labels - RECOVERABLE):
+        # sorted, because spaCy writes the attribute to the meta data
+        self.labels = tuple(sorted({get_label(label).name for label in labels}))
+        if wrong := sorted(set(self.labels) - RECOVERABLE):
             raise ConfigError(
                 Errors.D720.format(labels=", ".join(wrong), name=name, known=", ".join(sorted(RECOVERABLE)))
             )
@@ -79,7 +84,7 @@ class Recovery:
         """str: Short hash of the expressions, the labels, the dictionary and the context words of names."""
         rules = [rule.to_dict() for rule in self.expressions.rules] if self.expressions else []
         medical = self.medical.version if self.medical else ""
-        plain = json.dumps([rules, medical, self.terms, *sorted(self.labels), read_context(self.lang)], default=str)
+        plain = json.dumps([rules, medical, self.terms, *self.labels, read_context(self.lang)], default=str)
         return hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
     def __call__(self, doc: Doc) -> Doc:
@@ -113,7 +118,9 @@ class Recovery:
         text = doc.text  # spaCy puts it together at every call
         merged = {i for span in doc.spans[MERGED] for i in range(span.start, span.end)}
         ents = [ent for ent in doc.ents if ent.label_ in self.labels and merged.issuperset(range(ent.start, ent.end))]
-        uses = self.uses(text) if ents else []
+        uses = self.uses(
+            text, [(ent.start_char - _REACH[ent.label_], ent.end_char + _REACH[ent.label_]) for ent in ents]
+        )
         if not uses:
             return []
         touching = SpanIndex(uses)
@@ -147,20 +154,32 @@ class Recovery:
         ents = [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
         return Veto(text, records, ents, uses, self.context, checked, self.labels)
 
-    def uses(self, text: str) -> list[MedicalUse]:
+    def uses(self, text: str, near: Iterable[tuple[int, int]] | None = None) -> list[MedicalUse]:
         """Find medical terms in a text. A term that may be a name is found only if its context shows that it is none.
 
         text (str): the note.
+        near (Optional[Iterable[tuple[int, int]]]): start and end of the stretches of the text that are searched,
+            extended to the next white space; None to search the whole text. The words around a term are read
+            everywhere.
         RETURNS (list[MedicalUse]): places of medical terms; they may overlap.
         """
-        matches = [MedicalUse(m.start, m.end, m.rule) for m in self.medical.find(text)] if self.medical else []
+        uses = []
+        for start, end in [(0, len(text))] if near is None else _windows(text, near):
+            uses += self._uses(text, start, end)
+        return uses
+
+    def _uses(self, text: str, start: int, end: int) -> list[MedicalUse]:
+        """Find the medical terms in one stretch of a text."""
+        part = text if end - start == len(text) else text[start:end]
+        listed = self.medical.find(part) if self.medical else ()
+        matches = [MedicalUse(m.start + start, m.end + start, m.rule) for m in listed]
         if self.terms:
-            matches += [*self.unlisted.find(text), *self.context.signs(text)]
+            matches += [*self.unlisted.find(text, start, end), *self.context.signs(text, start, end)]
         plain = SpanIndex(use for use in matches if use.form != "name")
         uses = [self._judged(text, use, plain) for use in matches]
         if self.expressions:
-            found = (m for m in self.expressions.find(text) if not _YEAR.fullmatch(text, m.start, m.end))
-            uses += [self._judged(text, MedicalUse(m.start, m.end, m.rule), plain) for m in found]
+            found = (m for m in self.expressions.find(part) if not _YEAR.fullmatch(part, m.start, m.end))
+            uses += [self._judged(text, MedicalUse(m.start + start, m.end + start, m.rule), plain) for m in found]
         kept = sorted((use for use in uses if use is not None), key=lambda use: (use.start, -use.end))
         return [*kept, *_joined(text, kept)]
 
@@ -189,6 +208,29 @@ class Recovery:
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Recovery":
         """Do nothing: the component is defined by its config."""
         return self
+
+
+def _windows(text: str, near: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Extend stretches of a text to the next white space, and join those that overlap.
+
+    text (str): the note.
+    near (Iterable[tuple[int, int]]): start and end of the stretches; offsets outside of the text are allowed.
+    RETURNS (list[tuple[int, int]]): start and end of the windows, which are sorted and do not overlap.
+    """
+    windows: list[tuple[int, int]] = []
+    for start, end in sorted(near):
+        reached = windows[-1][1] if windows else 0
+        if windows and end <= reached:
+            continue
+        space = _SPACE.search(text, min(len(text), end))
+        right, left = space.start() if space else len(text), max(reached, start)
+        while left > reached and not text[left - 1].isspace():
+            left -= 1
+        if windows and left == reached:
+            windows[-1] = windows[-1][0], right
+        else:
+            windows.append((left, right))
+    return windows
 
 
 def _in_code(text: str, start: int, end: int) -> bool:

@@ -1,6 +1,8 @@
 """deid_recovery: medical terms go free, persons of the note do not."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pipeline.recovering import kept, make
 
 from spacy_deid.dictionaries.store import LocalEntry, StoreWriter
@@ -261,3 +263,40 @@ def test_diseases_of_relatives_and_brands_are_recovered(text, flag):
 def test_relatives_whose_name_is_also_a_disease_or_a_brand_stay(text):
     flag = next(word for word in ("Wilson", "Allegra", "Lynch") if word in text)
     assert kept(make("en"), text, (flag, "RELATIVE", "model", 0.8)) == [(text.index(flag), flag)]
+
+
+@pytest.mark.parametrize("text", ["Seen by Pa today.", "Signed: mL"])
+def test_initials_that_are_written_like_a_unit_stay(english, text):
+    word = "Pa" if "Pa" in text else "mL"
+    assert kept(english, text, (word, "CLINICIAN")) != []
+
+
+def test_a_unit_behind_its_number_is_recovered(english):
+    assert kept(english, "drained 12 mL today", ("mL", "CLINICIAN")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "flag", "label"), [("Chart 40 mg 12", "40 mg", "MRN"), ("pump 12 ml", "12 ml", "DEVICE")]
+)
+def test_a_code_that_looks_like_an_amount_stays(english, text, flag, label):
+    assert kept(english, text, (flag, label)) != []
+    assert kept(english, text, (flag, "ROOM")) == []
+
+
+WORDS = st.sampled_from("Crohn Crohn's disease test positive Babinski 12 mg BRCA1 the of \n Ana".split(" "))
+
+
+@given(st.lists(WORDS, min_size=1, max_size=60), st.lists(st.integers(0, 59), min_size=1, max_size=8))
+def test_a_search_near_the_entities_finds_what_a_search_of_the_whole_text_finds(english, words, marked):
+    recovery, text = english.get_pipe("deid_recovery"), " ".join(words)
+    starts = [len(" ".join(words[:i])) + bool(i) for i in range(len(words))]
+    ents = [(starts[i], starts[i] + len(words[i])) for i in marked if i < len(words)]
+    near = recovery.uses(text, [(start - 60, end + 60) for start, end in ents])
+    whole = recovery.uses(text)
+    for start, end in ents:
+        assert _touching(near, start, end) == _touching(whole, start, end)
+
+
+def _touching(uses, start, end):
+    """The uses that overlap a stretch."""
+    return {use for use in uses if use.start < end and use.end > start}

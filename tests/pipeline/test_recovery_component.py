@@ -192,3 +192,8 @@ def test_white_space_beside_what_is_recovered_is_not_lost(space):
 
 def groups(doc: Doc):
     return {"ents": doc.ents, "merged": doc.spans[MERGED], "recovered": doc.spans[RECOVERED]}
+
+
+def test_the_meta_data_of_a_pipeline_are_the_same_in_every_process(english):
+    labels = english.meta["labels"]["deid_recovery"]
+    assert labels == sorted(labels) != []

@@ -39,7 +39,7 @@ def note(nlp, text, **guesses):
     write_evidence(
         doc, "deid/ner", [Evidence(i, i + len(words), label, "deid_ner", 0.99) for i, words, label in found]
     )
-    for name in ("deid_merge", "deid_surrogate"):
+    for name in ("deid_merge", "deid_recovery", "deid_surrogate"):
         nlp.get_pipe(name)(doc)
     return doc
 

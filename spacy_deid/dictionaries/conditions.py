@@ -17,6 +17,9 @@ must be capitalised if that part is.
 A patient's own term with the condition "capital" also counts wherever it begins with a capital, even if it is a title
 ("Dean"). This finds every name, at the cost of some ordinary words at the start of a sentence.
 
+A place or an institution with the condition "capital", such as the region "Norte", counts only where it begins with a
+capital, or in a note that has almost no capitals.
+
 A one-word name of a person in the institution dictionary must also be capitalised, unless the note has almost no
 capitals: a member of staff is called Bill, and a patient got a bill.
 
@@ -125,6 +128,8 @@ def resolve_matches(
         near = _near(unsure, np.array(first), np.array(last))
         spans = {i: _Span(first[i], last[i], tags[i]) for i in near}
         held = _hold(text, spans, unsure, own)
+        if any(_is_place(span) for span in spans.values()) and folded.capitalised_share() <= _CAPITALS:
+            held |= {i for i in unsure if _is_place(spans[i])}
         kept = {i: () if i in small else tuple(tag for tag in tags[i] if not tag.condition) for i in unsure - held}
     left = [i for i in range(len(first)) if kept.get(i, True)]
     return [
@@ -154,7 +159,15 @@ def _near(unsure: Collection[int], first: Integers, last: Integers) -> list[int]
 
 
 def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: bool) -> set[int]:
-    """Return the indices of the ambiguous spans that count as names because of the text around them."""
+    """Return the indices of the ambiguous spans that count because of their capitals or the text around them."""
+    places = {i for i in unsure if _is_place(spans[i])}
+    capitalised = {i for i in places if _counts_capitalised(text, spans[i])}
+    unsure = set(unsure) - places
+    return capitalised | _hold_names(text, spans, unsure, own)
+
+
+def _hold_names(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: bool) -> set[int]:
+    """Return the indices of the ambiguous names of persons that count because of the text around them."""
     left = {i for i in unsure if not _is_no_name(text[spans[i].start : spans[i].end])}
     held = {i for i in left if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
     beside = _Neighbours(text, spans)
@@ -166,6 +179,11 @@ def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: b
         held |= new
         sure |= new
     return held
+
+
+def _is_place(span: _Span) -> bool:
+    """Return whether a span is an ambiguous place or institution, and no name of a person."""
+    return all(tag.condition and tag.label not in PERSONS for tag in span.tags)
 
 
 def _is_no_name(word: str) -> bool:

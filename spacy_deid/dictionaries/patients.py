@@ -30,7 +30,7 @@ from .damaged import DamagedTerms
 from .institution import map_file
 from .matcher import Match
 from .normalise import Normalised, normalise
-from .terms import MAX_LENGTH, LocalEntry, Tag, TaggedTerm
+from .terms import MAX_LENGTH, PERSONS, LocalEntry, Tag, TaggedTerm
 
 HEAD = struct.Struct("<II")
 """Header of each row: the number of its compressed bytes and the number of its terms."""
@@ -240,8 +240,9 @@ class PatientTerms:
 
     @cached_property
     def weak(self) -> "PatientTerms":
-        """The single words among the terms with a condition: names that are also words. Here they have none."""
-        words = (entry for entry in self.entries if entry.condition and len(entry.term) > 2 and entry.term.isalpha())
+        """The single words among the names with a condition, which are also words. Here they have none."""
+        names = (entry for entry in self.entries if entry.condition and entry.label in PERSONS)
+        words = (entry for entry in names if len(entry.term) > 2 and entry.term.isalpha())
         return PatientTerms((entry.term, Tag(entry.label, entry.rule, "")) for entry in words)
 
     @cached_property

@@ -246,7 +246,8 @@ class LocalEntry(NamedTuple):
     label (str): canonical label.
     rule (str): the column that the value is from, as "table.column".
     condition (str): "" if the term always matches; "name" for a name that is also an ordinary word and matches only
-        in the context of a name; "capital" for one that also matches wherever it is capitalised; see `conditions`.
+        in the context of a name; "capital" for one that also matches wherever it is capitalised, or for a place that
+        matches only there; see `conditions`.
     """
 
     term: str

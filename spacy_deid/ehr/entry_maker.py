@@ -11,6 +11,7 @@ from ..dictionaries.terms import LocalEntry
 from .cleaning import NAMES
 from .expansion import Form, expand, expand_person, person_parts, split_full
 from .mapping import Column, Table
+from .place_words import is_ordinary_place
 from .report import BuildReport
 
 _SEEN = 2_000_000  # values of the institution to remember, about 150 MB
@@ -55,6 +56,17 @@ class EntryMaker:
         RETURNS (bool): True if the entry needs the condition "name"; see `LocalEntry`.
         """
         return form.weak or self._ambiguity[lang].is_weak_name(form.basis or form.text)
+
+    def is_ordinary(self, column: Column, value: str, form: Form, lang: str) -> bool:
+        """Whether a variant of a place or an institution counts only where it is capitalised; see `place_words`.
+
+        column (Column): the column of the value.
+        value (str): the value.
+        form (Form): the variant.
+        lang (str): ISO 639-1 code.
+        RETURNS (bool): True if the entry needs the condition "capital".
+        """
+        return is_ordinary_place(column, value, form.text, lang, self._ambiguity[lang])
 
     def combined(self, names: Sequence[Cell], lang: str) -> Sequence[Form]:
         """Expand a person's name into the variants that combine several of its parts, such as "Virtanen, Anna".
@@ -139,7 +151,8 @@ class EntryMaker:
                 tally.dropped += 1
                 continue
             tally.forms += 1
-            yield LocalEntry(form.text, column.label, column.rule)
+            ordinary = self.is_ordinary(column, cell.value, form, lang)
+            yield LocalEntry(form.text, column.label, column.rule, "capital" if ordinary else "")
 
     def _is_new(self, *cells: Cell) -> bool:
         """Whether a combination of values occurs for the first time. The number of remembered combinations is limited,

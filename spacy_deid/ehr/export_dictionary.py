@@ -14,7 +14,7 @@ from ..background.counts import Ambiguity
 from ..dictionaries.normalise import normal_form, normalise
 from ..dictionaries.search import search_note, select_patient_terms
 from ..dictionaries.store import LocalStore, StoreWriter
-from ..dictionaries.terms import LocalEntry
+from ..dictionaries.terms import OWN_PREFIX, PERSONS, LocalEntry
 from ..errors import ConfigError, Errors
 from ..patient_ids import normal_id
 from .cleaning import NAMES, clean
@@ -135,17 +135,21 @@ class ExportDictionary:
         """Yield the terms of a patient: the variants of each value, and those that combine the parts of a name."""
         for cells in people:
             for column, value in cells:
-                yield from self._forms(column, expand(column.kind, value, self._lang))
+                yield from self._forms(column, expand(column.kind, value, self._lang), value)
             names = [cell for cell in cells if cell.column.kind in NAMES]
             if len(names) > 1:
                 yield from self._forms(surname_column(names), self._maker.combined(names, self._lang))
 
-    def _forms(self, column: Column, forms: Sequence[Any]) -> Iterator[LocalEntry]:
+    def _forms(self, column: Column, forms: Sequence[Any], value: str = "") -> Iterator[LocalEntry]:
         """Yield an entry for each variant. A name that is also a common word matches where it is capitalised if it is
-        that of the patient or a relative; initials, and such names of others, match only next to other names."""
+        that of the patient or a relative; initials, and such names of others, match only next to other names. A place
+        that is also an ordinary word matches only where it is capitalised."""
         for form in forms:
-            weak = column.kind in NAMES and self._maker.is_weak(form, self._lang)
-            by_capital = not form.weak and column.label in ("PATIENT", "RELATIVE")
+            if column.kind in NAMES:
+                weak = self._maker.is_weak(form, self._lang)
+                by_capital = not form.weak and column.label in ("PATIENT", "RELATIVE")
+            else:
+                weak = by_capital = self._maker.is_ordinary(column, value, form, self._lang)
             yield LocalEntry(form.text, column.label, column.rule, weak * ("capital" if by_capital else "name"))
 
     @property
@@ -155,17 +159,20 @@ class ExportDictionary:
             raise ConfigError(Errors.D989)
         return self._store
 
-    def finds_identifier(self, text: str, patient_id: str) -> bool:
+    def finds_identifier(self, text: str, patient_id: str, *, own_only: bool = False) -> bool:
         """Whether a value that would be kept contains a name or a number of a person in the export.
 
         text (str): the value, such as a code or an address.
         patient_id (str): the patient whom the resource is about; "" for none.
+        own_only (bool): whether to search only for what belongs to this patient. A published code such as "admit" is
+            no name of a clinician.
         RETURNS (bool): True if it contains one, in any spelling of the dictionary.
         """
         if len(text) < _SHORTEST:
             return False
         own = select_patient_terms(self.store, patient_id).own
         matches = search_note(self.store, own, text, normalise(text), None)
+        matches = [match for match in matches if not own_only or match.rule.startswith(OWN_PREFIX)]
         return any(match.label in _SCREENED and match.end - match.start >= _SHORTEST for match in matches)
 
     def has_weak_name(self, text: str, patient_id: str) -> bool:
@@ -179,7 +186,7 @@ class ExportDictionary:
         RETURNS (bool): True if a person should look at the text.
         """
         own = select_patient_terms(self.store, patient_id).own
-        weak = {entry.term for entry in own.entries if entry.condition} if own else set()
+        weak = {entry.term for entry in own.entries if entry.condition and entry.label in PERSONS} if own else set()
         words = set(_WORD.findall(text)) if weak else set()
         has_capitals = text != text.lower()
         return any(normal_form(word) in weak for word in words if not (has_capitals and word[0].islower()))

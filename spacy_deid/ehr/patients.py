@@ -317,7 +317,7 @@ class PatientBuilder:
         if reason:
             return _Value("", reason, _NOTHING, 0, 0)
         forms = expand(column.kind, mark_surname(table, Cell(column, cleaned)), table.lang)
-        return _Value(cleaned, "", *self._pack(column, forms, table.lang))
+        return _Value(cleaned, "", *self._pack(column, forms, table.lang, cleaned))
 
     def _combine(self, names: Sequence[Cell], lang: str) -> Packed:
         """Pack the variants that combine several parts of a person's name."""
@@ -328,12 +328,12 @@ class PatientBuilder:
         tally.conditional += conditional
         return packed
 
-    def _pack(self, column: Column, forms: Sequence[Form], lang: str) -> tuple[Packed, int, int]:
+    def _pack(self, column: Column, forms: Sequence[Form], lang: str, value: str = "") -> tuple[Packed, int, int]:
         """Serialize variants that can be searched for. RETURNS (tuple[Packed, int, int]): the serialized terms, their
-        number, and the number of those that match only in the context of a name.
+        number, and the number of those that match only in the context of a name, or where they are capitalised.
         """
         numbers = self._numbers[column.rule]
-        is_name, is_weak = column.kind in NAMES, self._maker.is_weak
+        is_name, is_weak, is_ordinary = column.kind in NAMES, self._maker.is_weak, self._maker.is_ordinary
         ready: list[TaggedTerm] = []
         weak = 0
         for form in forms:
@@ -344,6 +344,9 @@ class PatientBuilder:
                 weak += 1
             elif is_too_general(form.text):
                 self._skipped[column.rule, GENERAL] += 1
+            elif not is_name and is_ordinary(column, value, form, lang):
+                ready.append((form.text, numbers["capital"]))
+                weak += 1
             else:
                 ready.append((form.text, numbers[""]))
         return pack(ready), len(ready), weak

@@ -83,7 +83,7 @@ class Identities:
             self._binaries.add(key)
         elif kind in ("DocumentReference", "Media", "DiagnosticReport", "Communication"):
             for patient in self._find_about(resource, rule.about):
-                self._about.update((url, patient) for url in _binaries(resource))
+                self._about.update((url, patient) for url in (key, *_binaries(resource)) if url)
         if len(self._waiting) > 10_000 and not self._system:
             self._write_waiting(writer)
 
@@ -192,8 +192,17 @@ class Identities:
         if rule.source == "patient":
             return [key]
         if kind == "Binary":
-            return [self._about[key]] if key in self._about else []
+            return self._find_owners(resource, key)
         return list(self._find_about(resource, rule.about))
+
+    def _find_owners(self, binary: Mapping[str, Any], key: str) -> list[str]:
+        """Return the keys of the patients of a Binary: those of the resource that has it as an attachment, or of the
+        one in whose security context it is."""
+        owners = [self._about[key]] if key in self._about else list(self._find_about(binary, ["securityContext"]))
+        for text in find_values(binary, "securityContext.reference"):
+            place = read_reference(text) if isinstance(text, str) else None
+            owners += [self._about[place.key]] if place and place.key in self._about else []
+        return list(dict.fromkeys(owners))
 
     def _find_about(self, resource: Mapping[str, Any], paths: Sequence[str]) -> dict[str, None]:
         """Return the keys of the patients that the elements at some paths refer to."""

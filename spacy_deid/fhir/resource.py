@@ -261,7 +261,8 @@ class _Walk:
         patient = self._draft.person.patient_id if self._draft.person else ""
         published = str(parent.get("system", "")).startswith(self._profile.display_systems)
         shared = not self._draft.is_about_a_patient and not published
-        found = self._identities.dictionary.finds_identifier(value, patient) or (
+        is_code = published and element.type == "code"
+        found = self._identities.dictionary.finds_identifier(value, patient, own_only=is_code) or (
             shared and self._identities.dictionary.names_anyone(value)
         )
         return None if found else value

@@ -197,9 +197,14 @@ class FhirDeidentifier:
             outcome = outcomes[i]
             outcome.warnings += [f"{slot.path}: {warning}" for warning in result.warnings]
             outcome.labels.update(edit.label for edit in result.edits if edit.label)
+            draft = drafts[i]
+            if slot.kind == "file" and not result.ok and draft.type != "Binary":
+                outcome.warnings.append(
+                    f"{slot.path}: removed, because it could not be de-identified: {result.reason}"
+                )
+                continue
             try:
                 fill(slot, result, slot.path)
-                draft = drafts[i]
                 if draft.person and self._identities.dictionary.has_weak_name(result.text, draft.person.patient_id):
                     outcome.warnings.append(f"{slot.path}: it has a common word that is also a name of the patient")
                 if not draft.is_about_a_patient and self._identities.dictionary.names_anyone(result.text):

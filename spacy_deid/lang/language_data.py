@@ -54,6 +54,7 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
         "offensive.txt": "words that no surrogate may be, one per line",
         "patterns.toml": "rules of `deid_patterns`",
         "people.toml": "how persons are named: order of names, titles, particles, words of kinship",
+        "place_words.txt": "words that are also places, but mostly ordinary words in lower case, separated by blanks",
         "places.csv": "towns as region;size band;names separated by |",
         "places_abroad.csv": "the same for other countries of the language, as country/region;size band;names",
         "places.toml": "regions, capitals, and words of streets, institutions and professions",

@@ -55,13 +55,13 @@ def release(pipeline_folder, tmp_path):
     KEY.to_file(tmp_path / "keys" / "project.key")
     (tmp_path / "own.toml").write_text(MODEL)
 
-    def run(database, model="own.toml", *, style="surrogate", rows=10_000, dictionaries=None, **driver):
+    def run(database, model="own.toml", *, style="surrogate", rows=10_000, dictionaries=None, pipeline="", **driver):
         where, schema = database
         found = read_model(tmp_path / model if model.endswith("toml") else model, schema)
         key = str(tmp_path / "keys" / "project.key")
         columns = TableColumns.of_model(found)
         used = {"dictionaries": dictionaries, "data_model": found.to_json()}
-        settings = Settings(str(pipeline_folder), columns, style=style, key=key, **used)
+        settings = Settings(pipeline or str(pipeline_folder), columns, style=style, key=key, **used)
         source = InputSettings(where, query=found.query, rows=rows)
         return Run(settings, source, tmp_path / "out", n_process=0, say=lambda line: None, **driver)()
 
@@ -199,6 +199,35 @@ def test_names_of_clinicians_that_are_common_words(database, release, tmp_path):
     (row,) = read(tmp_path)
     assert "Rosa Blanco" not in row["note_text"]
     assert row["note_text"].endswith("Manchas de color rosa y blanco.")
+
+
+@pytest.mark.parametrize(
+    ("lang", "city", "text", "kept"),
+    [
+        ("en", "Northern", "Lives in Northern. Walked to the {} end of the ward.", "northern"),
+        ("en", "Reading", "Moved to Reading. A second {} was 120/80.", "reading"),
+        ("es", "Norte", "Reside en Norte. La ventana da al {} y hay ruido.", "norte"),
+        ("es", "Grado", "Reside en Grado. Quemadura de segundo {} en la mano.", "grado"),
+        ("fi", "Pohjoinen", "Kotikunta Pohjoinen. Tuuli on {} ja heikko.", "pohjoinen"),
+        ("fi", "Pohjoinen", "Palasi kotiin Pohjoisesta. Myrsky tulee {}.", "pohjoisesta"),
+    ],
+)
+def test_places_that_are_ordinary_words_are_replaced_where_they_are_capitalised(
+    release, tmp_path, lang, city, text, kept
+):
+    rows = {**ROWS, "location": [(5, "12 Larkspur Crescent", None, city, "62704")]}
+    place = make_duckdb(tmp_path / "cdm.duckdb", {**rows, "note": [note(1, text.format(kept))]})
+    release((place, ""), pipeline=lang)
+    (row,) = read(tmp_path)
+    assert kept in row["note_text"]
+    assert kept.title() not in row["note_text"]
+    assert row["note_text"].endswith(text.partition("{}")[2])
+
+
+def test_a_place_that_is_an_ordinary_word_is_replaced_in_a_note_without_capitals(release, tmp_path):
+    rows = {**ROWS, "location": [(5, None, None, "Norte", None)]}
+    release((make_duckdb(tmp_path / "cdm.duckdb", {**rows, "note": [note(1, "reside en norte, sin cambios")]}), ""))
+    assert "norte" not in read(tmp_path)[0]["note_text"]
 
 
 def test_missing_tables_and_columns_are_named(database, release):

@@ -244,6 +244,48 @@ def test_a_binary_of_unknown_patient_is_refused(release):
     assert outcome.reason == "Binary: no attachment of the export refers to it"
 
 
+def test_a_binary_is_that_of_the_patient_in_its_security_context(release):
+    data = base64.b64encode(SENTENCE.encode()).decode()
+    content = [{"attachment": {"contentType": "text/plain", "title": "x"}}]
+    document = {"resourceType": "DocumentReference", "id": "t1", "status": "current", "content": content}
+    for reference in ("Patient/p1", "DocumentReference/t1"):
+        binary = {"resourceType": "Binary", "contentType": "text/plain", "securityContext": {"reference": reference}}
+        _, outcome = release({**document, "subject": {"reference": "Patient/p1"}}, {**binary, "data": data})
+        assert outcome.status == "released", outcome.reason
+        assert found_in(outcome.resource) == []
+
+
+def test_an_attachment_that_cannot_be_read_is_removed_with_a_warning(release):
+    data = base64.b64encode(FAMILY.encode()).decode()
+    document = {
+        "resourceType": "DocumentReference",
+        "status": "current",
+        "subject": {"reference": "Patient/p1"},
+        "content": [{"attachment": {"contentType": "application/pdf", "data": data, "title": FAMILY}}],
+    }
+    (outcome,) = release(document)
+    assert outcome.status == "review"
+    (warning,) = outcome.warnings
+    assert warning.startswith("DocumentReference.content.attachment.data: removed")
+    assert FAMILY not in warning
+    assert found_in(outcome.resource) == []
+    assert sorted(outcome.resource["content"][0]["attachment"]) == ["contentType"]
+    binary = {"resourceType": "Binary", "contentType": "application/pdf", "data": data}
+    (outcome,) = release({**binary, "securityContext": {"reference": "Patient/p1"}})
+    assert outcome.status == "failed"
+
+
+def test_published_codes_are_kept_although_a_clinician_is_called_so(release):
+    doctor = {"resourceType": "Practitioner", "id": "d2", "name": [{"family": "Admitson"}]}
+    system = "http://terminology.hl7.org/CodeSystem/message-reasons-encounter"
+    reason = {"coding": [{"system": system, "code": "admitson"}, {"system": "http://own.example", "code": "admitson"}]}
+    (outcome,) = release(observe("x", code=reason), people=[PATIENT, doctor])
+    assert [item.get("code") for item in outcome.resource["code"]["coding"]] == ["admitson", None]
+    other = {"coding": [{"system": system, "code": FAMILY.lower()}]}
+    (outcome,) = release(observe("x", code=other))
+    assert FAMILY.lower() not in write_json(outcome.resource)
+
+
 def test_a_pdf_attachment_is_deidentified(release):
     pytest.importorskip("pypdfium2")
     from pdf_letters import letter

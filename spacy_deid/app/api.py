@@ -3,8 +3,7 @@ decisions of reviewers.
 """
 
 import json
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 from urllib.parse import quote
 
@@ -13,61 +12,47 @@ from fastapi import UploadFile
 from ..errors import ConfigError, Errors, InputError
 from ..labels import LABELS
 from .processing import apply_decision
+from .queue import shown_state
 from .results import check_warnings
 from .schemas import Decision
 from .settings import SCANS, JobSettings, ServiceSettings
 from .store import FileRow, JobRow, Store
+from .summaries import Summary
 
 
 def show_file(file: FileRow) -> dict[str, Any]:
     """Describe a file for clients as plain values: id, name, size, state and facts, without content but the name."""
-    state = file.state
-    if file.task is not None:
-        working = {"parse": "parsing", "deidentify": "running", "write": "writing"}
-        state = (
-            working[file.task] if file.claimed is not None else "waiting" if file.task != "deidentify" else "queued"
-        )
     return {
         "id": file.id,
         "job": file.job,
         "name": file.name,
         "size": file.size,
-        "state": state,
+        "state": shown_state(file.state, file.task, taken=file.claimed is not None),
         "reason": file.reason,
         **file.about,
     }
 
 
-def show_job(store: Store, job: JobRow) -> dict[str, Any]:
-    """Describe a job for clients as plain values: settings, files, counts, and the estimated seconds left."""
-    files = store.files(job.id)
-    busy = [file for file in files if file.task is not None]
-    shown = [show_file(file) for file in files]
+def show_job(store: Store, job: JobRow, summary: Summary, files: Iterable[FileRow] = ()) -> dict[str, Any]:
+    """Describe a job for clients as plain values: settings, counts, and the estimated seconds left.
+
+    summary (Summary): what its files add up to.
+    files (Iterable[FileRow]): the files to list.
+    """
     return {
         "id": job.id,
         "created": job.created,
         "settings": job.settings,
         "cancelled": job.cancelled,
-        "files": shown,
-        "total": len(files),
-        "done": sum(file.state == "done" for file in files if file.task is None),
-        "failed": sum(file.state == "failed" for file in files if file.task is None),
-        "busy": len(busy),
+        "files": [show_file(file) for file in files],
+        "states": summary.states,
+        "total": summary.total,
+        "done": summary.done,
+        "failed": summary.failed,
+        "busy": summary.busy,
         "ahead": store.queue.count_ahead(job.created),
-        "seconds_left": _seconds_left(files, busy),
+        "seconds_left": summary.seconds_left,
     }
-
-
-def _seconds_left(files: Sequence[FileRow], busy: Sequence[FileRow]) -> float | None:
-    """Estimate the seconds left from the time per character of the finished files; None if no file is finished."""
-    known = [(file.about["seconds"], file.about["characters"]) for file in files if "seconds" in file.about]
-    if not known:
-        return None
-    total = sum(seconds for seconds, _ in known) / max(1, sum(characters for _, characters in known))
-    left: float = sum(total * file.about.get("characters", 0) for file in busy if file.task == "deidentify")
-    running = [file.claimed for file in busy if file.claimed is not None]
-    spent = sum(time.time() - claimed for claimed in running)
-    return round(max(0.0, float(left - spent)) / max(1, len(running)), 1)
 
 
 ENCODINGS = ("", "cp1252", "iso8859-15", "utf-16")  # offered on the page; the API accepts others as well

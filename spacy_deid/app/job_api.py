@@ -36,6 +36,7 @@ from .schemas import (
 )
 from .settings import JobSettings, ServiceSettings
 from .store import FileRow, Store
+from .summaries import summarize_job
 from .webhooks import check_address
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Maximal number of items in this part")]
@@ -86,9 +87,11 @@ def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> No
         return describe_job(store, job)
 
     @api.get("/jobs/{job}", tags=["jobs"], responses=declare_problems(404, 422))
-    def get_job(job: str) -> JobInfo:
+    def get_job(
+        job: str, files: Annotated[bool, Query(description="Whether to list the files; false is faster")] = True
+    ) -> JobInfo:
         """A job with its files, its progress and the estimated time left."""
-        return describe_job(store, job)
+        return describe_job(store, job, files=files)
 
     @api.post("/jobs/{job}/start", tags=["jobs"], responses=declare_problems(400, 404, 408, 413, 422, 503))
     def start_job(job: str, settings: JobSettings) -> JobInfo:
@@ -120,9 +123,11 @@ def digest_request(files: list[UploadFile], *form: str) -> str:
     return digest.hexdigest()
 
 
-def describe_job(store: Store, job: str) -> JobInfo:
+def describe_job(store: Store, job: str, *, files: bool = True) -> JobInfo:
     """Describe a job. RAISES: NotFound (D900) if it does not exist."""
-    return JobInfo(**show_job(store, store.job(job)))
+    row = store.job(job)
+    listed = store.files(row.id) if files else ()
+    return JobInfo(**show_job(store, row, summarize_job(store.database, row.id), listed))
 
 
 def add_result_routes(api: APIRouter, store: Store, audit: AuditLog) -> None:

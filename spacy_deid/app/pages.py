@@ -19,16 +19,14 @@ from .page_images import PageDrawer
 from .processing import released_name
 from .rendering import RESOURCES, STATIC, is_safe, language_of, load_words, render, translate_error
 from .results import format_csv, measure_job
-from .review import order_by_risk
 from .review_pages import add_review
 from .security import COOKIE, Tokens
 from .settings import SCANS, JobForm, JobSettings, ServiceSettings
 from .store import FileRow, NotFound, Store
+from .summaries import next_to_review, summarize_job
 
-NOT_STARTED = ("uploading", "uploaded", "waiting", "parsing", "parsed", "failed")
-"""States of files of a job whose de-identification has not been started."""
-ROWS = 100
-"""Number of files that the page of a job shows at once; a browser needs long to paint a table of 500."""
+ROWS = 50
+"""Number of files that the page of a job shows at once. A browser needs twice as long to paint twice as many."""
 
 
 def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRouter:
@@ -182,44 +180,44 @@ def show_index(
 def show_job_page(
     request: Request, service: ServiceSettings, store: Store, job: str, status: int = 200, problem: str = ""
 ) -> Response:
-    """Render the page of one job. Errors name a file as the user named it."""
-    shown = show_job(store, store.job(job))
-    ready = [file for file in shown["files"] if file["state"] == "done"]
-    started = any(file["state"] not in NOT_STARTED for file in shown["files"]) or bool(ready)
-    usual = JobSettings().model_dump()
-    lang = language_of(request)
-    rows = store.files(job)
-    for file, row in zip(shown["files"], rows, strict=True):
-        if not file["reason"]:
-            continue
-        reason = file["reason"].replace(released_name(row, keep=False), row.name)
-        file["reason"], translated = translate_error(reason, lang)
-        file["english"] = not translated
+    """Render the page of one job with a part of its files."""
+    row = store.job(job)
+    summary = summarize_job(store.database, row.id)
+    shown = show_job(store, row, summary)
     by_risk = request.query_params.get("order") == "risk"
-    if by_risk:
-        shown["files"].sort(key=lambda file: (bool(file.get("reviewed")), -file.get("risk", -1)))
-    pages = max(1, -(-len(rows) // ROWS))
+    pages = max(1, -(-summary.total // ROWS))
     asked = request.query_params.get("page", "")
     page = min(max(int(asked), 1), pages) if re.fullmatch(r"\d{1,6}", asked) else 1
-    shown["files"] = shown["files"][(page - 1) * ROWS : page * ROWS]
-    left = order_by_risk(rows)
+    lang = language_of(request)
+    shown["files"] = [
+        list_file(file, lang) for file in store.page_files(row.id, ROWS, (page - 1) * ROWS, by_risk=by_risk)
+    ]
     problem, translated = translate_error(problem, lang)
+    usual = JobSettings().model_dump()
     about = {
-        "started": started,
+        "summary": summary,
         "by_risk": by_risk,
         "page": page,
         "pages": pages,
-        "done": ready,
-        "reviewed": sum(bool(file.get("reviewed")) for file in ready),
-        "next_file": left[0].id if left else "",
+        "next_file": next_to_review(store.database, row.id),
         "translated": translated,
-        "ready": bool(ready),
-        "behind": any(file.get("open") for file in ready),
-        "warned": any(file.get("warnings") for file in ready),
         "usual_scans": all(shown["settings"].get(name, usual[name]) == usual[name] for name in SCANS),
         "here": f"/jobs/{job}",
     }
     return render(request, "job", status, job=shown, choices=choices_of(service), problem=problem, **about)
+
+
+def list_file(file: FileRow, lang: str) -> dict[str, Any]:
+    """Describe a file for the page of its job. An error is translated and names the file as the user named it.
+
+    lang (str): language of the page.
+    """
+    shown = show_file(file)
+    if file.reason:
+        reason = file.reason.replace(released_name(file, keep=False), file.name)
+        shown["reason"], translated = translate_error(reason, lang)
+        shown["english"] = not translated
+    return shown
 
 
 def show_confirmation(

@@ -33,6 +33,19 @@ class Task(NamedTuple):
     claimed: float
 
 
+def shown_state(state: str, task: str | None, *, taken: bool) -> str:
+    """Return the state of a file as users see it, which names the task that it waits for or that is in progress.
+
+    state, task (str, Optional[str]): its state and its task.
+    taken (bool): whether a worker has taken the task.
+    """
+    if task is None:
+        return state
+    if taken:
+        return {"parse": "parsing", "deidentify": "running", "write": "writing"}[task]
+    return "queued" if task == "deidentify" else "waiting"
+
+
 class Queue:
     """Queues, hands out and finishes the tasks of all files. Threads and processes can use it at the same time.
 

@@ -7,7 +7,7 @@ is *reviewed*. Any later decision on the file ends this state.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -272,12 +272,6 @@ def link_spans(text: str, spans: Spans) -> list[int]:
         return number_entities(mentions)
     numbers: dict[tuple[str, str], int] = {}
     return [numbers.setdefault((one.label, one.text.casefold()), len(numbers) + 1) for one in mentions]
-
-
-def order_by_risk(files: Iterable[FileRow]) -> list[FileRow]:
-    """Return the files that a reviewer has not finished, the riskiest first."""
-    left = [file for file in files if file.state == "done" and file.task is None and not file.about.get("reviewed")]
-    return sorted(left, key=lambda file: (-int(file.about.get("risk", 0)), file.position))
 
 
 def preview_edits(spans: Spans, applied: Sequence[Sequence[Any]] | None, released: str) -> Iterator[Edit]:

@@ -15,7 +15,6 @@ from .rendering import language_of, render, translate_error
 from .review import (
     Change,
     change_file,
-    order_by_risk,
     preview_edits,
     read_applied,
     read_findings,
@@ -36,6 +35,7 @@ from .review_view import (
     released_pieces,
 )
 from .store import FileRow, NotFound, Store
+from .summaries import next_to_review, summarize_job
 
 
 def add_review(pages: APIRouter, store: Store, drawer: PageDrawer) -> None:
@@ -153,16 +153,14 @@ def _is_taken(place: dict[str, Any], spans: list[dict[str, Any]]) -> bool:
 
 def queue_of(store: Store, row: FileRow) -> dict[str, Any]:
     """Count the files of a job that are reviewed. RETURNS (dict): "queue" with the counts and the next file."""
-    files = [file for file in store.files(row.job) if file.state == "done"]
-    left = [file for file in order_by_risk(files) if file.id != row.id]
-    reviewed = sum(bool(file.about.get("reviewed")) for file in files)
-    return {"queue": {"total": len(files), "reviewed": reviewed, "next": left[0].id if left else ""}}
+    summary, following = summarize_job(store.database, row.job), next_to_review(store.database, row.job, but=row.id)
+    return {"queue": {"total": summary.readable, "reviewed": summary.reviewed, "next": following}}
 
 
 def next_url(store: Store, row: FileRow) -> str:
     """Return the address to continue at after a file is finished: the next file by risk, or the job."""
-    left = [file for file in order_by_risk(store.files(row.job)) if file.id != row.id]
-    return f"/files/{left[0].id}" if left else f"/jobs/{row.job}"
+    following = next_to_review(store.database, row.job, but=row.id)
+    return f"/files/{following}" if following else f"/jobs/{row.job}"
 
 
 def page_of(store: Store, row: FileRow) -> dict[str, Any]:

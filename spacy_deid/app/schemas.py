@@ -188,7 +188,8 @@ class JobInfo(BaseModel):
     created: float = Field(description="Unix time")
     settings: JobSettings
     cancelled: bool
-    files: list[FileInfo]
+    files: list[FileInfo] = Field(description="The files; empty if they were not asked for")
+    states: dict[str, int] = Field(description="State → number of files")
     total: int
     done: int
     failed: int

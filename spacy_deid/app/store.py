@@ -319,6 +319,21 @@ class Store:
             rows = database.execute("SELECT * FROM file WHERE job = ? ORDER BY position", (job,)).fetchall()
         return [self._file(row) for row in rows]
 
+    def page_files(self, job: str, limit: int, offset: int = 0, *, by_risk: bool = False) -> list[FileRow]:
+        """List a part of the files of a job.
+
+        job (str): id of the job.
+        limit, offset (int): maximal number of files, and number of those before them.
+        by_risk (bool): whether the riskiest come first, and those whose review is finished last; otherwise files are
+            in order of their positions.
+        RETURNS (list[FileRow]): the files.
+        """
+        risk = "COALESCE(json_extract(about, '$.reviewed'), 0), COALESCE(json_extract(about, '$.risk'), -1) DESC, "
+        query = f"SELECT * FROM file WHERE job = ? ORDER BY {risk * by_risk}position LIMIT ? OFFSET ?"
+        with self.database.read() as database:
+            rows = database.execute(query, (job, limit, offset)).fetchall()
+        return [self._file(row) for row in rows]
+
     def file(self, id: str) -> FileRow:
         """Read the row of a file.
 

@@ -36,9 +36,10 @@ if (job && Number(job.dataset.busy)) {
   const left = (seconds) =>
     seconds === null ? "" : seconds < 90 ? `${words.left} ${Math.ceil(seconds)} ${words.seconds}`
       : `${words.left} ${Math.ceil(seconds / 60)} ${words.minutes}`;
-  const states = new Map(Array.from(document.querySelectorAll("#files tbody tr"), (row) => [row.id, row.dataset.state]));
+  const written = (states) => JSON.stringify(Object.entries(states).sort());
+  let states = written(JSON.parse(words.states));
   const look = async () => {
-    const answer = await fetch(`/v1/jobs/${job.dataset.job}`).catch(() => null); // the service may be starting again
+    const answer = await fetch(`/v1/jobs/${job.dataset.job}?files=false`).catch(() => null); // the service may be starting again
     if ([401, 404].includes(answer?.status)) location.reload(); // signed out, or deleted: the page says so
     if (!answer?.ok) return;
     const now = await answer.json();
@@ -48,8 +49,8 @@ if (job && Number(job.dataset.busy)) {
     document.getElementById("count").textContent = `${ended} / ${now.total}`;
     document.getElementById("left").textContent =
       now.busy ? left(now.seconds_left) + (now.ahead ? ` · ${words.ahead} ${now.ahead}` : "") : "";
-    const changed = now.files.some((file) => (states.get(`file-${file.id}`) ?? file.state) !== file.state);
-    if (changed || !now.busy) await renew();
+    if (states !== written(now.states) || !now.busy) await renew();
+    states = written(now.states);
     if (!now.busy) document.getElementById("cancel")?.remove();
     if (!now.busy) job.dataset.busy = "0";
   };
@@ -59,10 +60,10 @@ if (job && Number(job.dataset.busy)) {
     if (!answer.ok) throw new Error("not yet");
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of ["#files tbody", "#outcome"]) {
-      document.querySelector(part).replaceWith(page.querySelector(part));
+      const [old, made] = [document.querySelector(part), page.querySelector(part)];
+      if (!old.isEqualNode(made)) old.replaceWith(made); // what has the focus is not replaced without need
     }
     document.getElementById("results").parentElement.hidden = page.getElementById("results").parentElement.hidden;
-    for (const row of document.querySelectorAll("#files tbody tr")) states.set(row.id, row.dataset.state);
   };
   const again = async () => {
     await look().catch(() => null);

@@ -1016,6 +1016,11 @@ class Errors:
     D994 = "{path}: it cannot be de-identified: {reason}"
     D995 = "address {address}: {reason}"
     D996 = "give files to read, or an address with --listen, but not both"
+    D999 = "the profile does not name the type of this record, so it was removed"
+    D1000 = (
+        "records could not be released, or have warnings that a person should check: see `errors`. accept_partial=true "
+        "returns the other records, accept_warnings=true those with warnings"
+    )
     D978 = "CDA profile {path}: {reason}"
     D979 = "{path}: {reason}"
 

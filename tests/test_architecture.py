@@ -80,8 +80,8 @@ ARROWS = {
     "patient_ids processes results surrogates",
     "cda": "deidentifier dictionaries documents ehr errors export_profiles exports labels loading offsets patient_ids "
     "results surrogates",
-    "app": "__init__ deidentifier dictionaries documents errors evaluation fhir io labels llm loading offsets "
-    "processes results saving spans surrogates vault",
+    "app": "__init__ cda deidentifier dictionaries documents errors evaluation exports fhir hl7 io labels llm loading "
+    "offsets processes results saving spans surrogates vault",
     "cli": "__init__ adaptation app audit background cda data_models deidentifier dictionaries documents ehr "
     "ehr_fields errors evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies "
     "registries results sampling saving spans surrogates synth vault warehouse",

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response, UploadFile
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from ..errors import DeidError, Errors, InputError, describe
@@ -15,12 +16,13 @@ from ..labels import SCHEMES
 from .access import User, user_of
 from .agreement_pages import add_agreement
 from .api import choices_of, read_uploads, show_file, show_job
+from .audit_log import AuditLog
 from .page_images import PageDrawer
 from .processing import released_name
 from .rendering import RESOURCES, STATIC, is_safe, language_of, load_words, render, translate_error
 from .results import format_csv, measure_job
 from .review_pages import add_review
-from .security import COOKIE, Tokens
+from .security import COOKIE, REFUSED, Tokens
 from .settings import SCANS, JobForm, JobSettings, ServiceSettings
 from .store import FileRow, NotFound, Store
 from .summaries import next_to_review, summarize_job
@@ -29,10 +31,10 @@ ROWS = 50
 """Number of files that the page of a job shows at once. A browser needs twice as long to paint twice as many."""
 
 
-def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRouter:
+def make_pages(service: ServiceSettings, store: Store, tokens: Tokens, audit: AuditLog) -> APIRouter:
     """Create the router of all web pages."""
     pages = APIRouter(include_in_schema=False)
-    add_login(pages, tokens)
+    add_login(pages, tokens, audit)
     add_jobs(pages, service, store)
     add_reports(pages, service, store)
 
@@ -41,8 +43,10 @@ def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRou
     return pages
 
 
-def add_login(pages: APIRouter, tokens: Tokens) -> None:
-    """Add the static files and the pages to log in and out. All but the logout work without a token."""
+def add_login(pages: APIRouter, tokens: Tokens, audit: AuditLog) -> None:
+    """Add the static files and the pages to log in and out. All but the logout work without a token. Who signs in, and
+    wrong tokens, are recorded in the audit log before the response.
+    """
 
     @pages.get("/static/{name}")
     def static(name: str) -> Response:
@@ -57,6 +61,10 @@ def add_login(pages: APIRouter, tokens: Tokens) -> None:
     @pages.post("/login")
     async def login(request: Request, token: Annotated[str, Form()] = "") -> Response:
         user = tokens.compare(request, token)
+        if isinstance(user, User):
+            await run_in_threadpool(audit.record, user.name, "sign in")
+        elif user == 401:  # further wrong tokens of this minute, with the status 429, would fill the disk
+            await run_in_threadpool(audit.record, tokens.name_client(request), REFUSED)
         if not isinstance(user, User):
             problem = load_words(language_of(request))["wrong_token" if user == 401 else "too_many"]
             return render(request, "login", user, problem=problem, translated=True)

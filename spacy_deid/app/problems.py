@@ -61,11 +61,13 @@ _BY_STATUS: Mapping[int, Code] = {
 
 
 class InvalidField(BaseModel):
-    """A field of a request that is not valid. It names the field and what is expected, never the value."""
+    """A field of a request that is not valid, or a record that is not released. It never has a value."""
 
-    loc: list[str | int] = Field(description="Path of the field; '*' for a name that the schema does not have")
-    msg: str = Field(description="What is expected")
-    type: str = Field(description="Kind of the error")
+    loc: list[str | int] = Field(
+        description="Path of the field, '*' for a name that the schema does not have; or position of the record"
+    )
+    msg: str = Field(description="What is expected, or why it is not released")
+    type: str = Field(description="Kind of the error; of a record 'failed', 'removed' or 'warning'")
 
 
 class Problem(BaseModel):
@@ -76,7 +78,7 @@ class Problem(BaseModel):
     status: int = Field(description="HTTP status")
     detail: str = Field(description="What is wrong and what to do, for people")
     code: Code = Field(description="Kind of problem, for programs")
-    errors: list[InvalidField] = Field(default_factory=list, description="Invalid fields, for 'invalid_request'")
+    errors: list[InvalidField] = Field(default_factory=list, description="Invalid fields, or records not released")
 
 
 def classify(error: DeidError) -> tuple[int, Code]:

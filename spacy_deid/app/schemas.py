@@ -10,6 +10,10 @@ from .settings import JobSettings
 
 FHIR = "application/fhir+json"
 """Content type of resources of FHIR."""
+HL7 = "application/hl7-v2"
+"""Content type of messages of HL7 v2 (HL7 over HTTP)."""
+CDA = "application/xml"
+"""Content type of documents of CDA."""
 MOST_TEXTS = 200  # maximal number of texts in a batch
 Note = Annotated[str, Field(description="The note", max_length=10_000_000)]
 

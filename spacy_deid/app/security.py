@@ -46,7 +46,7 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 FORM = 2_000_000  # maximal bytes of a request without its files
 TEXT = 60_000_000  # bytes of the longest text with each character escaped as \uXXXX
 TOKEN = 10_000  # maximal bytes of a request that needs no token
-TEXTS = ("/v1/deidentify", "/v1/deidentify/batch", "/v1/fhir/$de-identify")
+TEXTS = re.compile(r"/v1/deidentify(/batch)?|/v1/(fhir|hl7|cda)/\$de-identify")
 UPLOADS = re.compile(r"(/v1)?/jobs|/jobs/[^/]+/report")
 SECONDS = 60.0  # maximal seconds between two chunks of a body
 COOKIE = "spacy_deid_session"
@@ -54,6 +54,7 @@ FAILURES = 10  # maximal number of wrong tokens per address and minute
 MINUTE = 60.0
 ADDRESSES = 10_000  # number of addresses to remember
 SERVICE = "(service)"  # name of the user of SPACY_DEID_TOKEN; no name in the file of users has brackets
+REFUSED = "refused sign-in"  # name in the audit log
 SESSIONS = 1_000  # maximal number of sessions
 IDLE = 12 * 3600.0  # seconds without a request after which a session ends
 
@@ -159,6 +160,16 @@ class Tokens:
             self._failures.popitem(last=False)
         return 401
 
+    @staticmethod
+    def name_client(request: Request) -> str:
+        """Return what stands for the user of a refused token in the audit log: the address of the client in brackets,
+        which no user has in a name.
+        """
+        try:  # a proxy passes on what the client claims to be its address
+            return f"({ipaddress.ip_address(request.client.host if request.client else '')})"
+        except ValueError:
+            return "(unknown)"
+
     def _guesses(self, address: str) -> bool:
         """Whether too many wrong tokens came from an address during the last minute."""
         failed = self._failures.get(address) or deque()
@@ -244,7 +255,7 @@ class SecurityMiddleware:
         """
         if rule.roles == PUBLIC:
             return TOKEN
-        return FORM + (self.files if UPLOADS.fullmatch(path) else TEXT if path in TEXTS else 0)
+        return FORM + (self.files if UPLOADS.fullmatch(path) else TEXT if TEXTS.fullmatch(path) else 0)
 
     async def refuse(self, request: Request, rule: Rule, ids: Mapping[str, str]) -> Response | None:
         """Check the host and origin of a request, find its user, and check the roles of this user.
@@ -254,7 +265,7 @@ class SecurityMiddleware:
         refused = self._refuse_host(request) or self._refuse_origin(request)
         if refused or rule.roles == PUBLIC:
             return refused
-        return self._refuse_stranger(request) or await self._refuse_role(request, rule, ids)
+        return await self._refuse_stranger(request) or await self._refuse_role(request, rule, ids)
 
     def _refuse_host(self, request: Request) -> Response | None:
         """Refuse an unknown host name if the service listens on this machine only (DNS rebinding).
@@ -276,14 +287,16 @@ class SecurityMiddleware:
             return self.respond(request, make_problem(403, "another origin", "origin"), None)
         return None
 
-    def _refuse_stranger(self, request: Request) -> Response | None:
+    async def _refuse_stranger(self, request: Request) -> Response | None:
         """Refuse a request without a user; browsers are redirected to the login page. None for a request with a user,
-        who is then in its scope.
+        who is then in its scope. A wrong token is recorded in the audit log.
         """
         user = self.tokens.identify(request)
         if isinstance(user, User):
             request.scope["user"] = user
             return None
+        if user == 401 and "authorization" in request.headers:
+            await to_thread.run_sync(self.audit.record, self.tokens.name_client(request), REFUSED)
         if user == 429:
             return self.respond(request, make_problem(429, "too many wrong tokens"), {"Retry-After": "60"})
         if user == 403:

@@ -19,10 +19,11 @@ from .job_api import add_job_routes, add_result_routes
 from .monitoring import Monitor
 from .pages import make_pages, show_problem
 from .problems import PROBLEM, Problem, declare_problems, describe_problem, invalid_fields, make_problem
+from .record_api import add_record_routes, answer_outcome
 from .security import COOKIE, FORM, PeerMiddleware, SecurityMiddleware, Tokens
 from .settings import ServiceSettings, check_settings
 from .store import Store
-from .text_api import add_fhir_route, add_service_routes, add_state_routes, add_text_routes, answer_problems
+from .text_api import add_service_routes, add_state_routes, add_text_routes
 from .users import UserFile
 from .webhooks import Webhooks
 from .workers import Supervisor, TextProcessor, files_key, open_store
@@ -70,7 +71,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,  # names of functions in generated clients
     )
     app.include_router(make_api(settings, store, supervisor, texts, monitor, audit))
-    app.include_router(make_pages(settings, store, tokens))
+    app.include_router(make_pages(settings, store, tokens, audit))
     parts: dict[str, Any] = {"tokens": tokens, "store": store, "audit": audit, "monitor": monitor}
     app.add_middleware(SecurityMiddleware, settings=settings, respond=respond, **parts)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=["127.0.0.1", *settings.proxies])
@@ -95,7 +96,7 @@ def make_api(
     add_state_routes(root, supervisor, texts, monitor)
     add_service_routes(api, service, audit)
     add_text_routes(api, service, texts, monitor, audit)
-    add_fhir_route(api, service, texts, monitor, audit)
+    add_record_routes(api, service, texts, monitor, audit)
     add_job_routes(api, service, store)
     add_result_routes(api, store, audit)
     root.include_router(api)
@@ -150,7 +151,7 @@ def respond(request: Request, problem: Problem, headers: Mapping[str, str] | Non
     if path.startswith("/v1/fhir/"):
         fields = ", ".join(f"{field.loc[-1]}: {field.msg}" for field in problem.errors)
         issue = {"severity": "error", "code": "processing", "diagnostics": fields or problem.detail}
-        response = answer_problems([issue], problem.status)
+        response = answer_outcome([issue], problem.status)
     elif path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
         content = problem.model_dump(exclude=set() if problem.errors else {"errors"})
         response = JSONResponse(content, problem.status, media_type=PROBLEM)

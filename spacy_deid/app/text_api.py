@@ -1,11 +1,9 @@
 """Defines the REST routes that answer within their request: texts, resources of FHIR, and the state of the service."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
@@ -17,7 +15,6 @@ from .audit_log import AuditLog
 from .monitoring import Monitor
 from .problems import classify, declare_problems, describe_problem, make_problem
 from .schemas import (
-    FHIR,
     AuditEntry,
     AuditPage,
     BatchAnswer,
@@ -146,58 +143,3 @@ def refuse_if_full(texts: TextProcessor) -> None:
     """Refuse a request if too many are waiting. RAISES: HTTPException (503)."""
     if texts.full:
         raise HTTPException(503, Errors.D923, {"Retry-After": "5"})
-
-
-def add_fhir_route(
-    api: APIRouter, service: ServiceSettings, texts: TextProcessor, monitor: Monitor, audit: AuditLog
-) -> None:
-    """Add the route that de-identifies resources of FHIR R4."""
-    resource = {FHIR: {"schema": {"type": "object", "description": "A resource or a Bundle of FHIR R4"}}}
-    outcome = {FHIR: {"schema": {"type": "object", "description": "An OperationOutcome, without content"}}}
-    failures = declare_problems(400, 408, 413, 422, 500, 503, 507)
-
-    @api.post(
-        "/fhir/$de-identify",
-        tags=["fhir"],
-        openapi_extra={"requestBody": {"required": True, "content": resource}},
-        responses={
-            200: {"content": resource},
-            **{code: {**about, "content": outcome} for code, about in failures.items()},
-        },
-        response_class=Response,
-    )
-    async def deidentify_fhir(
-        request: Request,
-        pipeline: str = "",
-        operating_point: Literal["", "balanced", "high_recall", "max_recall"] = "",
-        style: Literal["tag", "numbered", "mask", "remove", "surrogate"] = "tag",
-        policy: Literal["strict", "safe_harbor", "limited_data_set"] = "strict",
-        patient_system: str = "",
-        accept_warnings: bool = False,
-        accept_partial: bool = False,
-    ) -> Response:
-        """De-identify a resource or a Bundle of FHIR R4. The persons in it are searched for in all of its texts.
-
-        Nothing is returned but an OperationOutcome if any resource has a warning, unless `accept_warnings` is set, or
-        cannot be released, unless `accept_partial` is set: then a Bundle is returned without it.
-        """
-        settings = JobSettings(pipeline=pipeline, operating_point=operating_point, style=style, policy=policy)
-        settings = settings.check(service)
-        refuse_if_full(texts)
-        answer = await texts.release_fhir(await request.body(), settings, patient_system)
-        accepted = {"warning": accept_warnings, "error": accept_partial}
-        if not answer.text or not all(accepted[issue["severity"]] for issue in answer.issues):
-            monitor.count_text("withheld")
-            return answer_problems(answer.issues, 422)
-        await run_in_threadpool(audit.record, user_of(request).name, "fhir", released=answer.text.encode())
-        monitor.count_text("released")
-        return Response(answer.text, media_type=FHIR)
-
-
-def answer_problems(issues: Sequence[Mapping[str, Any]], code: int) -> Response:
-    """Make a response with an OperationOutcome.
-
-    issues (Sequence[Mapping]): its issues, without content.
-    code (int): HTTP status.
-    """
-    return JSONResponse({"resourceType": "OperationOutcome", "issue": list(issues)}, code, media_type=FHIR)

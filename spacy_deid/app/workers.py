@@ -19,18 +19,16 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
-from ..fhir.json_values import read_json, write_json
-from ..fhir.run import FhirDeidentifier, Outcome
-from ..io import decode, hold
+from ..io import hold
 from ..processes import follow_parent
 from ..surrogates.keys import ProjectKey
 from .logs import LOGGER, configure_logging
 from .processing import MAX_LOADED, Deidentifiers, FileProcessor, add_released_offsets, ehr_of
 from .queue import Task
-from .results import MEMORY
+from .records import RecordAnswer
 from .settings import JobSettings, ServiceSettings
 from .storage import EncryptedStorage
 from .store import Store
@@ -221,20 +219,6 @@ class UnexpectedError(DeidError):
     """An unexpected exception occurred in a worker process. The message has only its type and place."""
 
 
-class FhirAnswer(NamedTuple):
-    """What became of a resource or a Bundle.
-
-    text (str): the released resource or Bundle as JSON; "" if nothing was released.
-    issues (list[dict]): the problems as issues of an OperationOutcome, without content.
-    """
-
-    text: str
-    issues: list[dict[str, Any]]
-
-    def __repr__(self) -> str:
-        return f"FhirAnswer({len(self.issues)} issues)"
-
-
 Answer = TypeVar("Answer")
 
 
@@ -291,23 +275,29 @@ class TextProcessor:
         """
         return await self._run(_release, text, settings, trace)
 
-    async def release_fhir(self, data: bytes, settings: JobSettings, patient_system: str) -> FhirAnswer:
-        """De-identify a resource or a Bundle of FHIR R4 in a worker process.
+    async def release_records(
+        self, release: Callable[..., RecordAnswer], data: bytes, settings: JobSettings, *more: str
+    ) -> RecordAnswer:
+        """De-identify records of a standard in a worker process.
 
-        data (bytes): the JSON text.
-        settings (JobSettings): settings for its texts.
-        patient_system (str): the system of the identifier that is the patient's id; "" for the id of the Patient.
-        RETURNS (FhirAnswer): what was released, and what a client should know about it.
-        RAISES: InputError (D980) if it is no JSON object; UnexpectedError as `release`.
+        release (Callable): `records.release_fhir`, `release_hl7` or `release_cda`.
+        data (bytes): the records.
+        settings (JobSettings): settings for their texts.
+        more (str): its other arguments.
+        RETURNS (RecordAnswer): what was released, and what a client should know about it.
+        RAISES: as the function; UnexpectedError as `release`.
         """
-        return await self._run(_release_fhir, data, settings, patient_system)
+        return await self._run(release, data, settings, *more)
 
     async def _run(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
-        """Call a function in a worker process. RAISES: UnexpectedError (D930) if the process was killed."""
+        """Call a function with the deidentifiers of a worker process.
+
+        RAISES: DeidError as the function; UnexpectedError for other exceptions, and (D930) if the process was killed.
+        """
         pool = self._pool or self._start_pool()
         self.taken += 1
         try:
-            return await wrap_future(pool.submit(function, *arguments))
+            return await wrap_future(pool.submit(_call, function, arguments))
         except BrokenProcessPool:
             if self._pool is pool:
                 self._pool = None
@@ -352,17 +342,24 @@ def _failed_pipelines() -> list[str]:
     return _failed
 
 
-def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
-    """De-identify a text in a worker process. Exceptions are replaced by picklable ones without note text."""
+def _call(function: Callable[..., Answer], arguments: tuple[Any, ...]) -> Answer:
+    """Call a function with the deidentifiers of this worker process. Exceptions are replaced by picklable ones without
+    note text.
+    """
     try:
-        deid = _deidentifiers.get(settings)
-        result = deid(text, ehr_of(settings))
-    except (ConfigError, InputError, NotDeidentified) as error:
+        return function(_deidentifiers, *arguments)
+    except (ConfigError, InputError, NotDeidentified, UnexpectedError) as error:
         raise type(error)(str(error)) from None
     except DeidError as error:  # a subclass whose constructor may not allow pickling
         raise DeidError(str(error)) from None
     except Exception as error:
         raise UnexpectedError(describe(error)) from None
+
+
+def _release(deidentifiers: Deidentifiers, text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
+    """De-identify a text, see `TextProcessor.release`."""
+    deid = deidentifiers.get(settings)
+    result = deid(text, ehr_of(settings))
     if not result.ok:
         unexpected = result.error in ("memory", "unexpected")
         kind = UnexpectedError if unexpected else NotDeidentified if result.status == "withheld" else InputError
@@ -370,40 +367,5 @@ def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
     spans = add_released_offsets(result.trace, result.edits, len(text))
     if not trace:
         spans = [{**span, "evidence": []} for span in spans]
-    pipeline = _deidentifiers.describe(deid, settings)["pipeline"]
+    pipeline = deidentifiers.describe(deid, settings)["pipeline"]
     return {"text": result.text, "spans": spans, "warnings": result.warnings, "pipeline": pipeline}
-
-
-def _release_fhir(data: bytes, settings: JobSettings, patient_system: str) -> FhirAnswer:
-    """De-identify a resource or a Bundle in a worker process. Exceptions are replaced as by `_release`."""
-    service = _deidentifiers.service
-    try:
-        resource = read_json(decode(data, "utf-8", "resource")[0])
-        with FhirDeidentifier(
-            _deidentifiers.get(settings),
-            key=service.project_key,
-            patient_system=patient_system,
-            dictionaries=service.dictionaries,
-            seconds=60 * service.file_minutes,
-            folder=MEMORY if MEMORY.is_dir() else None,
-        ) as fhir:
-            fhir.read([resource])
-            released, outcomes = fhir.release_one(resource)
-    except (ConfigError, InputError) as error:
-        raise type(error)(str(error)) from None
-    except Exception as error:
-        raise UnexpectedError(describe(error)) from None
-    issues = [issue for outcome in outcomes for issue in _issues_of(outcome)]
-    return FhirAnswer("" if released is None else write_json(released), issues)
-
-
-def _issues_of(outcome: Outcome) -> Iterator[dict[str, Any]]:
-    """Yield the issues of an OperationOutcome for what became of a resource; none if it was released."""
-    place = {"expression": [outcome.path]} if outcome.path else {}
-    if outcome.status == "failed":
-        yield {"severity": "error", "code": "processing", "diagnostics": outcome.reason, **place}
-    elif outcome.status == "removed":
-        reason = Errors.D990.format(type=outcome.type)
-        yield {"severity": "error", "code": "not-supported", "diagnostics": reason, **place}
-    for warning in outcome.warnings:
-        yield {"severity": "warning", "code": "processing", "diagnostics": warning, **place}

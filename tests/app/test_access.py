@@ -96,7 +96,7 @@ def house(tmp_path):
 
 
 def test_every_route_has_a_rule(house):
-    pages = make_pages(house.settings, house.store, None)
+    pages = make_pages(house.settings, house.store, None, house.audit)
     paths = [(method, route.path) for route in pages.routes for method in route.methods]
     described = house.app.openapi()["paths"]
     paths += [(method.upper(), path) for path, methods in described.items() for method in methods]
@@ -260,6 +260,41 @@ def test_audit_log_names_who_released_what(house):
     assert house.client("eve").get("/v1/audit?after=3").json()["next"] is None
     for file in house.settings.data.rglob("*"):
         assert not file.is_file() or CANARY.encode() not in file.read_bytes()
+
+
+def test_audit_log_has_sign_ins_and_refused_ones_without_tokens(house):
+    wrong = "wrong-wrong-wrong-wrong"
+    browser = house.client(peer="192.0.2.7")
+    assert browser.post("/login", data={"token": wrong}).status_code == 401
+    assert browser.post("/login", data={"token": house.tokens["cleo"]}).status_code == 303
+    assert browser.post("/logout").status_code == 303
+    assert house.client(peer="192.0.2.8", authorization=f"Bearer {wrong}").get("/v1/me").status_code == 401
+    assert house.client().get("/v1/me").status_code == 401  # without a token, nobody signs in
+    named = {"x-forwarded-for": CANARY, "authorization": f"Bearer {wrong}"}
+    assert house.client(**named).get("/v1/me").status_code == 401
+    assert [(row["user"], row["action"]) for row in house.log()[1:]] == [
+        ("(192.0.2.7)", "refused sign-in"),
+        ("cleo", "sign in"),
+        ("cleo", "sign out"),
+        ("(192.0.2.8)", "refused sign-in"),
+        ("(unknown)", "refused sign-in"),
+    ]
+    logged = json.dumps(house.log())
+    assert not any(text in logged for text in (wrong, house.tokens["cleo"], CANARY))
+
+
+def test_guesses_do_not_fill_the_audit_log(house):
+    for _ in range(15):
+        house.client(authorization="Bearer wrong-wrong-wrong").get("/v1/me")
+    assert [row["action"] for row in house.log()[1:]] == ["refused sign-in"] * 10
+
+
+def test_nobody_signs_in_without_an_entry(house):
+    with house.store.database.change() as database:
+        database.execute("DROP TABLE event")
+    browser = house.client()
+    assert browser.post("/login", data={"token": house.tokens["cleo"]}).status_code == 507
+    assert browser.get("/v1/me").status_code == 401
 
 
 def test_nothing_is_released_without_an_entry(house):

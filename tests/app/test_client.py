@@ -13,6 +13,8 @@ from .conftest import CANARY, NOTE
 if find_spec("openapi_python_client") is None:
     pytest.skip("no generator of clients: pip install openapi-python-client", allow_module_level=True)
 
+BINARY = ("application/zip", "application/hl7-v2", "application/xml")
+
 
 @pytest.fixture(scope="module")
 def generated(service, tmp_path_factory):
@@ -20,7 +22,7 @@ def generated(service, tmp_path_factory):
     folder = tmp_path_factory.mktemp("generated")
     (folder / "openapi.json").write_text(service.client.get("/v1/openapi.json").text)
     (folder / "config.json").write_text(
-        json.dumps({"post_hooks": [], "content_type_overrides": {"application/zip": "application/octet-stream"}})
+        json.dumps({"post_hooks": [], "content_type_overrides": dict.fromkeys(BINARY, "application/octet-stream")})
     )
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", "openapi.json", "--meta", "none"]
     command += ["--output-path", "deid_client", "--config", "config.json"]

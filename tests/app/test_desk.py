@@ -5,6 +5,8 @@ import re
 import pytest
 from pdf_letters import letter
 
+from spacy_deid.app.pages import ROWS
+
 from .conftest import CANARY, CHROMIUM, NOTE
 from .test_browser import file, review, until
 
@@ -37,6 +39,31 @@ def desk(service):
     }
 
 
+@pytest.fixture(scope="module")
+def read_twice(service):
+    """A file whose second reviewer released two spans, one of which was adjudicated: paths of its pages."""
+    job = service.wait(service.add(("dos.txt", TWICE.encode())))
+    file = f"/files/{job['files'][0]['id']}"
+    spans = service.client.get(f"/v1{file}/findings").json()["spans"]
+    places = [{"start": span["start"], "end": span["end"]} for span in (spans[0], spans[-1])]
+
+    def post(path, **more):
+        assert service.client.post(file + path, **more).status_code in (200, 303)
+
+    post("/review", json={"action": "finish", "sure": True})
+    for place in places:
+        post("/review", json={"action": "release", "reviewer": 2, **place})
+    post("/review", json={"action": "finish", "sure": True, "reviewer": 2})
+    post("/differences", data={**places[0], "take": 2})
+    return {"agreement": f"/jobs/{job['id']}/agreement", "differences": f"{file}/differences"}
+
+
+def find_violations(page):
+    """Check a page with axe. RETURNS: rule and element of each violation."""
+    found = axe_package.Axe().run(page, options=RULES).response["violations"]
+    return [(one["id"], node["html"][:80]) for one in found for node in one["nodes"]]
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_pages_have_no_violations_of_wcag(service, open_page, desk, mode):
     page = open_page(color_scheme=mode, bypass_csp=True)  # axe is injected as a script
@@ -45,8 +72,23 @@ def test_pages_have_no_violations_of_wcag(service, open_page, desk, mode):
         if name in ("pdf", "text"):
             page.keyboard.press("j")
             page.wait_for_selector("#evidence .chip")
-        found = axe_package.Axe().run(page, options=RULES).response["violations"]
-        assert [(name, one["id"], node["html"][:80]) for one in found for node in one["nodes"]] == []
+        assert (name, find_violations(page)) == (name, [])
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_of_two_reviewers_have_no_violations_of_wcag(service, open_page, read_twice, mode, width):
+    page = open_page(color_scheme=mode, bypass_csp=True)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(service.url + read_twice["agreement"])
+    assert page.inner_text("td >> nth=3")  # the agreement of a file
+    assert find_violations(page) == []
+    page.goto(service.url + read_twice["differences"])
+    assert page.locator(".difference").count() == 2
+    assert page.locator("[aria-pressed=true]").count() == 1
+    assert page.locator("main form button:not([name])").count() == 1  # apply what was adjudicated
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_boxes_of_the_page_and_spans_of_the_text_select_each_other(service, open_page, desk):
@@ -145,11 +187,11 @@ def test_a_finished_job_opens_on_its_results_with_settings_folded(service, open_
 
 
 def test_files_of_a_large_job_are_on_several_pages(service, open_page):
-    job = service.add(*[(f"{i:03d}.txt", b"Alta.") for i in range(101)], start=False)
+    job = service.add(*[(f"{i:03d}.txt", b"Alta.") for i in range(ROWS + 1)], start=False)
     page = open_page(f"{service.url}/jobs/{job}")
-    assert page.locator("#files tbody tr").count() == 100
+    assert page.locator("#files tbody tr").count() == ROWS
     page.click("nav a[rel=next]")
-    assert page.inner_text("#files tbody th") == "100.txt"
+    assert page.inner_text("#files tbody th") == f"{ROWS:03d}.txt"
     assert page.locator("#files tbody tr").count() == 1
 
 

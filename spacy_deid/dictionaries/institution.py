@@ -110,6 +110,26 @@ def _values() -> Hashes:
     return x ^ (x >> np.uint64(31))
 
 
+def value_of(codes: NDArray[np.uint32]) -> Hashes:
+    """Return the numbers v(c) of code points.
+
+    codes (NDArray): the code points. Shape (n,).
+    RETURNS (NDArray): their numbers. Shape (n,), uint64.
+    """
+    return _values().take(codes)
+
+
+def power(exponents: Integers) -> Hashes:
+    """Compute powers of B modulo 2⁶⁴, by which hashes are moved to other offsets.
+
+    exponents (NDArray): the exponents, which can be negative. Shape (k,).
+    RETURNS (NDArray): the powers. Shape (k,), uint64.
+    """
+    last = int(np.abs(exponents).max(initial=0)) + 1
+    forward, back = _powers(_BASE, last), _powers(_INVERSE, last)
+    return np.where(exponents < 0, back.take(np.abs(exponents)), forward.take(np.abs(exponents)))
+
+
 def _powers(base: int, count: int) -> Hashes:
     """Compute the first `count` powers of a number modulo 2⁶⁴, starting with 1."""
     powers = _POWERS.get(base)
@@ -343,14 +363,14 @@ class Institution:
         words = WordHashes(code_points(folded.text), folded.edges)
         starts = words.starts
         steps = np.searchsorted(words.ends, starts, side="right")
-        at = np.flatnonzero(self._may_begin(words.hash(starts, words.ends.take(steps))) | ~words.hard.take(steps))
+        at = np.flatnonzero(self.may_begin(words.hash(starts, words.ends.take(steps))) | ~words.hard.take(steps))
         starts, steps = starts.take(at), steps.take(at)
         found: list[tuple[Integers, Integers, Marks]] = []
         while len(starts):
             places = steps[:, None] + _AHEAD
             inside = places < len(words.ends)
             ends = words.ends.take(places, mode="clip")
-            values = self._look_up(words.hash(np.repeat(starts, len(_AHEAD)), ends.ravel())).reshape(ends.shape)
+            values = self.look_up(words.hash(np.repeat(starts, len(_AHEAD)), ends.ravel())).reshape(ends.shape)
             # A term may continue beyond a soft edge although no node ends there: "Mc|Donald".
             soft = ~words.hard.take(places, mode="clip") & (ends - starts[:, None] < 256)
             on = np.logical_and.accumulate((((values & CONTINUES) != 0) | soft) & inside, axis=1)
@@ -366,12 +386,28 @@ class Institution:
         columns = zip(*found, strict=True)
         return np.concatenate(next(columns)), np.concatenate(next(columns)), np.concatenate(next(columns))
 
-    def _may_begin(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Return for each hash whether it can be that of a term's first word. A few answers are falsely positive."""
+    def tags_of(self, value: np.uint32) -> tuple[Tag, ...]:
+        """Return the tags of the term that ends at a node.
+
+        value (np.uint32): the value of the node, from `look_up`.
+        RETURNS (tuple[Tag, ...]): its label, rule and condition, possibly several; empty if no term ends at the node.
+        """
+        return self._sets[int(value & SET)]
+
+    def may_begin(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Check which hashes can be those of first words of terms.
+
+        hashes (NDArray): the hashes. Shape (k,).
+        RETURNS (NDArray): the answers, a few of which are falsely positive. Shape (k,), bool.
+        """
         return self._first.take((hashes >> self._first_shift).astype(np.int64))
 
-    def _look_up(self, hashes: Hashes) -> Marks:
-        """Return the value of the node of each hash; 0 for a hash that is not in the dictionary."""
+    def look_up(self, hashes: Hashes) -> Marks:
+        """Look up the nodes of hashes.
+
+        hashes (NDArray): the hashes of stretches of a text. Shape (k,).
+        RETURNS (NDArray): the values of their nodes; 0 for a hash that is not in the dictionary. Shape (k,), uint32.
+        """
         buckets = (hashes >> self._shift).astype(np.int64)
         places = self._index.take(buckets).astype(np.int64)
         sizes = self._index.take(buckets + 1).astype(np.int64) - places

@@ -7,6 +7,7 @@ from ..patient_ids import normal_id
 from .complete import extend_genitives
 from .damaged import DamagedNote, Edges, rejoin_lines
 from .matcher import Match
+from .misspelt import find_misspelt
 from .normalise import Normalised, normalise
 from .patients import PatientTerms
 from .store import LocalStore
@@ -51,7 +52,8 @@ def search_note(
     text (str): the text of the note.
     folded (Normalised): the same text, normalised.
     is_word (Callable | None): returns whether a normalised word is a word of the language, which is not taken for a
-        misspelt name; None to find only what is written as in the dictionary, or broken at the end of a line.
+        misspelt name; None to find only what is written as in the dictionary, or broken at the end of a line. Of the
+        institution, only misspelt terms of several words are found.
     lang (str): ISO 639-1 code of the note, for nicknames; "" for none.
     RETURNS (list[Match]): the matches of the institution, then those of the patient. The rules of the patient's own
         terms start with `OWN_PREFIX`.
@@ -60,6 +62,9 @@ def search_note(
     matches = store.institution.find(text, folded)
     if joined:
         matches += joined.restore(store.institution.find(joined.text))
+    if is_word is not None:
+        for institution in store.institutions:
+            matches += find_misspelt(institution, text, folded, is_word, matches)
     matches = extend_genitives(text, matches)
     if own is None:
         return matches

@@ -177,6 +177,7 @@ class LocalStore:
 
     folder (Path): the folder of the store.
     institution (Institution): the terms of the institution.
+    institutions (list[Institution]): the terms of this store and of its base, one after the other.
     patients (PatientIndex): the terms of all patients.
     patient (Callable): returns the `PatientTerms` of a patient id, or None; the last ones are cached.
     tags (list[Tag]): the tags of all terms; the first one has number 1.
@@ -202,6 +203,7 @@ class LocalStore:
         self.added = PatientIndex(current, self.tags)
         institution = Institution(current, sets)
         self.institution = LayeredInstitution(institution, self.base) if self.base else institution
+        self.institutions: list[Institution] = [institution, *(self.base.institutions if self.base else ())]
         self.patients = LayeredPatients(self.added, self.base) if self.base else self.added
         self.patient = lru_cache(_KEPT)(self.patients.find)
 

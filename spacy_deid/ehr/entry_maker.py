@@ -20,6 +20,8 @@ _FILTERED = _LISTED | {"street"}
 _OF_ALL = frozenset(
     {"surname", "former", "full", "street"}
 )  # kinds of a patient's values that the institution's dictionary can contain
+_SURNAMES = frozenset({"surname", "former"})
+_SHORTEST_SURNAME = 3  # letters of a surname that is found after a title although it is a common word
 _ROLES_OF_ALL = {"PATIENT": "PERSON", "RELATIVE": "PERSON"}  # labels in other patients' notes
 
 
@@ -89,7 +91,8 @@ class EntryMaker:
 
         table (Table): the table.
         cells (Sequence[Cell]): the cleaned values of the row.
-        YIELDS (LocalEntry): the entries, without those that are also common words.
+        YIELDS (LocalEntry): the entries, without those that are also common words; a surname that is one has the
+            condition "name", so that "Dr. Moreno" is found.
         """
         persons: dict[str, list[Cell]] = {}
         for cell in cells:
@@ -100,7 +103,11 @@ class EntryMaker:
         for names in persons.values():
             if self._is_new(*names):
                 for cell in names:
-                    yield from self._filtered(cell, expand(cell.column.kind, cell.value, table.lang), table.lang)
+                    forms = expand(cell.column.kind, cell.value, table.lang)
+                    if cell.column.kind in _SURNAMES:
+                        yield from self._titled(self._named(cell.column, forms, table.lang))
+                    else:
+                        yield from self._filtered(cell, forms, table.lang)
                 yield from self._sure(self._named(surname_column(names), self.combined(names, table.lang), table.lang))
 
     def of_all_patients(self, table: Table, cells: Sequence[Cell]) -> Iterator[LocalEntry]:
@@ -120,6 +127,15 @@ class EntryMaker:
         """Make entries from variants of a name."""
         for form in forms:
             yield LocalEntry(form.text, column.label, column.rule, "name" if self.is_weak(form, lang) else "")
+
+    def _titled(self, entries: Iterable[LocalEntry]) -> Iterator[LocalEntry]:
+        """Keep the entries without a condition and, with their condition, surnames of one word."""
+        for entry in entries:
+            if entry.condition and entry.term.isalpha() and len(entry.term) >= _SHORTEST_SURNAME:
+                self.report.columns[entry.rule].forms += 1
+                yield entry
+            else:
+                yield from self._sure([entry])
 
     def _sure(self, entries: Iterable[LocalEntry]) -> Iterator[LocalEntry]:
         """Keep the entries without a condition; count the others as dropped."""

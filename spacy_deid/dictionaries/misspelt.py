@@ -6,8 +6,8 @@ with the words around it. The error is one letter replaced, missing, added or sw
 alignment, Damerau 1964), and not in the first letter. The other words of the term must be in the note as in the
 dictionary, and one of them must be long enough to tell something.
 
-About 400 corrections are looked up per word. Therefore only words are corrected that can be misspelt names: those that
-are no words of the language, or that are capitalised next to another capitalised word.
+About 400 corrections are looked up per word. Therefore only words are corrected that are capitalised or next to a
+capitalised word. A short word, or one in lower case, must be no word of the language.
 """
 
 import re
@@ -100,12 +100,13 @@ def find_misspelt(
     exact (Iterable[Match]): what was found already; words in it are not misspelt.
     RETURNS (list[Match]): the matches in text order. Their rules end with `FUZZY`.
     """
-    suspects = list(_suspects(text, folded, is_word, exact)) if len(institution) else []
+    suspects = list(_suspects(folded, exact)) if len(institution) else []
     if not suspects:
         return []
     found: dict[_Span, set[Tag]] = {}
     for word, start, end, tags in _corrected_terms(institution, folded, suspects):
-        if kept := {tag for tag in tags if not tag.condition and _is_telling(text, folded, start, end, word, tag)}:
+        kept = {tag for tag in tags if not tag.condition and _is_telling(text, folded, start, end, word, tag)}
+        if kept and _can_be_misspelt(text, folded, word, is_word):
             found.setdefault((start, end), set()).update(kept)
     if not found:
         return []
@@ -119,11 +120,10 @@ def find_misspelt(
     ]
 
 
-def _suspects(
-    text: str, folded: Normalised, is_word: Callable[[str], bool], exact: Iterable[Match]
-) -> Iterator[_Span]:
-    """Yield the words of a note that can be misspelt words of a term, outside of what was found already."""
-    covered = np.zeros(len(text) + 1, dtype=bool)
+def _suspects(folded: Normalised, exact: Iterable[Match]) -> Iterator[_Span]:
+    """Yield the words of a note that can be misspelt words of a term: those that are beside another word, of which one
+    is capitalised, outside of what was found already."""
+    covered = np.zeros(len(folded.classes) + 1, dtype=bool)
     for match in exact:
         covered[match.start : match.end] = True
     spans = [match.span() for match in _WORD.finditer(folded.text)]
@@ -133,14 +133,16 @@ def _suspects(
     if folded.capitalised_share() <= _CAPITALS:
         small = [False] * len(small)
     for i, (start, end) in enumerate(spans):
-        if known[i] or end - start < _SHORTEST:
-            continue
-        beside = [j for j in (i - 1, i + 1) if 0 <= j < len(spans) and _are_beside(folded.text, spans, min(i, j))]
-        named = any(not small[j] and spans[j][1] - spans[j][0] >= _TELLING for j in beside)
-        if not named and (small[i] or not beside):
-            continue
-        if not is_word(folded.text[start:end]) or (named and not small[i] and end - start >= _SHORTEST_WORD):
-            yield start, end
+        if not known[i] and end - start >= _SHORTEST:
+            near = (j for j in (i - 1, i + 1) if 0 <= j < len(spans) and not (small[i] and small[j]))
+            if any(_are_beside(folded.text, spans, min(i, j)) for j in near):
+                yield start, end
+
+
+def _can_be_misspelt(text: str, folded: Normalised, word: _Span, is_word: Callable[[str], bool]) -> bool:
+    """Return whether a word is no word of the language, or a long one with a capital."""
+    capital = text[int(folded.origin[word[0]])].isupper()
+    return (capital and word[1] - word[0] >= _SHORTEST_WORD) or not is_word(folded.text[word[0] : word[1]])
 
 
 def _are_beside(text: str, spans: Sequence[_Span], i: int) -> bool:

@@ -76,6 +76,7 @@ def known_words(lang: str) -> Callable[[str], bool]:
     return lru_cache(_KEPT)(is_known)
 
 
+_SHORTEST_INFLECTED = 5  # letters of an inflected form
 _SEEN = 0.15  # occurrences per million words of open text, from which on a form is no misspelt name
 
 
@@ -84,20 +85,61 @@ def ordinary_words(lang: str) -> Callable[[str], bool]:
     """Return a function that tests whether a word is one of the language or of medicine, and thus no misspelt name.
 
     lang (str): language code.
+    RETURNS (Callable[[str], bool]): normal form of a word → whether `is_frequent` holds, clinical notes use it, or it
+        is an inflected form of such a word.
+    """
+    frequent, used, inflector = is_frequent(lang), note_words(lang), get_language(lang).inflector
+
+    def is_noun(form: str) -> bool:
+        return form in used or (frequent(form) and not _is_name(form))
+
+    def is_ordinary(form: str) -> bool:
+        if form in used or frequent(form):
+            return True
+        if inflector is None or len(form) < _SHORTEST_INFLECTED or _is_name(form):
+            return False
+        analyses = inflector.analyze(form, is_noun, ("noun",))
+        return any(analysis.nominative != form and is_noun(analysis.nominative) for analysis in analyses)
+
+    return lru_cache(_KEPT)(is_ordinary)
+
+
+@cache
+def is_frequent(lang: str) -> Callable[[str], bool]:
+    """Return a function that tests whether a word is frequent in open text or a word of medicine.
+
+    lang (str): language code.
     RETURNS (Callable[[str], bool]): normal form of a word → whether it occurs in open text, even if rarely, in the
         medical lists or in the field names of record systems. Listed names are none: a misspelt name often is another
         name. Without counts for the language, only the lists decide.
     """
 
-    def is_ordinary(form: str) -> bool:
+    def is_known(form: str) -> bool:
         from ..background.counts import background_languages, load_background
-        from ..dictionaries.terms import function_words, name_words
+        from ..dictionaries.terms import function_words
 
         if form in function_words() or form in field_words(lang):
             return True
-        limit = _COMMON if form in name_words() else _SEEN
+        limit = _COMMON if _is_name(form) else _SEEN
         if lang in background_languages() and load_background(lang).per_million(form) > limit:
             return True
         return form in medical_words(lang)
 
-    return lru_cache(_KEPT)(is_ordinary)
+    return lru_cache(_KEPT)(is_known)
+
+
+@cache
+def note_words(lang: str) -> frozenset[str]:
+    """Load the words of clinical notes that are rare in open text.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms, from ``ordinary_words.txt``; none for a language without this file.
+    """
+    return frozenset(word for line in get_language(lang).read_lines("ordinary_words.txt") for word in line.split())
+
+
+def _is_name(form: str) -> bool:
+    """Return whether a word is in the lists of names."""
+    from ..dictionaries.terms import name_words
+
+    return form in name_words()

@@ -10,7 +10,9 @@
 
 Many words differ from some name in one letter. Therefore a word counts as a misspelt name only if it is no word of the
 language, is nowhere in the note in lower case, and is capitalised, contains a digit ("Vi1laseca"), or is next to
-another part of the patient's name. Names of four letters need a capital inside a sentence.
+another part of the patient's name. Names of three and four letters need a capital inside a sentence,
+and those of three an additional letter. A word that is another listed name counts only between words in lower case:
+"seen with Susan today" of Susana.
 """
 
 import re
@@ -28,7 +30,7 @@ from .conditions import is_inside_sentence
 from .matcher import Match
 from .nicknames import given_names, is_nickname
 from .normalise import Normalised, classify, code_points, normal_form
-from .terms import PERSONS, LocalEntry, name_words
+from .terms import PERSONS, LocalEntry, is_too_general, name_words
 
 FUZZY = "~"
 """Suffix of the rule of a match whose spelling differs from the term: "patients.surname~"."""
@@ -183,15 +185,22 @@ _LABELS = PERSONS | {"CITY", "STREET"}
 _SHORTEST = 6  # minimal length of a name with one error
 _LONG = 10  # minimal length of a name with two errors
 _SHORTEST_FIRST = 5  # minimal length of a name with one error that begins a sentence
-_SHORTEST_SURE = 4  # minimal length of a name with one error inside a sentence
+_SHORTEST_SURE = 3  # minimal length of a name that is searched for in damaged forms
+_SHORTEST_SUM = 7  # minimal length of a name and its form with one error together, inside a sentence
 _SHORTEST_SPACED = 3
+_SHORTEST_SUM_FIRST = 9  # the same at the beginning of a sentence
 _MOST = 2
 _CAPITALS = 0.05  # minimal share of capitalised words in a note that uses capitals
 _WORD = re.compile(r"[^\W_]+")
 _NAME_WORD = re.compile(r"[^\W\d_]+")
 _SCANNED = str.maketrans("0158269i", "olsbzbgl")
 _MISREAD = (("rn", "m"), ("vv", "w"))
-_GAPS = re.compile(r"[ ,.]{1,2}")
+_GAPS = re.compile(r"[ ,.]{1,2}|[-‐‑]")
+_PARTICLES = re.compile(r"((?:[^\W\d_]{1,5} )+)([^\W\d_]+)")
+_HAS_DIGIT = re.compile(r"\d")
+_WORD_BEFORE = re.compile(r"([^\W_]+)[ ]$")
+_ALONE_AFTER = re.compile(r"[ ]([^\W\d_A-ZÀ-ÖØ-Þ]+)(?![^\W_])|[,.;:)](?=\s|$)|$")
+_REACH = 24  # characters that are examined on each side of a word
 
 
 def read_scan(word: str) -> str:
@@ -212,6 +221,7 @@ class FuzzyNames(NamedTuple):
     words (Sequence[str]): the n words, in normal form.
     scanned (dict[str, int]): the words as `read_scan` returns them → their indices.
     given (dict[str, list[int]]): first letter, or "-" and the last two letters → indices of the given names.
+    before (dict[int, frozenset[str]]): index of a word → what precedes it in the name: "de la" of "de la Roca".
     lengths (NDArray): the number of characters of each word. Shape (n,).
     tags (Sequence): for each word, the pairs of label and rule of the entries that contain it.
     """
@@ -219,6 +229,7 @@ class FuzzyNames(NamedTuple):
     words: Sequence[str]
     scanned: dict[str, int]
     given: dict[str, list[int]]
+    before: dict[int, frozenset[str]]
     lengths: NDArray[np.int64]
     tags: Sequence[tuple[tuple[str, str], ...]]
 
@@ -235,6 +246,7 @@ def fuzzy_names(entries: Iterable[LocalEntry]) -> FuzzyNames:
     RETURNS (FuzzyNames): the distinct words with their labels and rules.
     """
     tags: dict[str, dict[tuple[str, str], None]] = {}
+    before: dict[str, set[str]] = {}
     # A combined name ("olalla villaseca") has the rule of one part; the entry of each single part has its own rule.
     for entry in sorted(entries, key=lambda entry: entry.term.count(" ")):
         if entry.label not in _LABELS:
@@ -242,6 +254,9 @@ def fuzzy_names(entries: Iterable[LocalEntry]) -> FuzzyNames:
         found = [word for word in _NAME_WORD.findall(entry.term) if len(word) >= _SHORTEST_SURE]
         for word in found if " " not in entry.term else [word for word in found if word not in tags]:
             tags.setdefault(word, {})[entry.label, entry.rule] = None
+        parts = _PARTICLES.fullmatch(normal_form(entry.term)) if entry.label in PERSONS else None
+        if parts and is_too_general(parts[1]):
+            before.setdefault(parts[2], set()).add(parts[1])
     lengths = np.array([len(word) for word in tags], dtype=np.int64)
     scanned = {read_scan(word): i for i, word in enumerate(tags)}
     given: dict[str, list[int]] = {}
@@ -249,7 +264,8 @@ def fuzzy_names(entries: Iterable[LocalEntry]) -> FuzzyNames:
         if word in given_names():
             for key in (word[0], "-" + word[-2:]):
                 given.setdefault(key, []).append(i)
-    return FuzzyNames(list(tags), scanned, given, lengths, [tuple(tag) for tag in tags.values()])
+    particles = {i: frozenset(before[word]) for i, word in enumerate(tags) if word in before}
+    return FuzzyNames(list(tags), scanned, given, particles, lengths, [tuple(tag) for tag in tags.values()])
 
 
 class DamagedTerms:
@@ -352,25 +368,48 @@ class DamagedNote:
         """
         if not names.words:
             return []
+        exact = [match for match in exact if match.label in PERSONS]
+        found = self._similar(names, exact, weak)
+        if found:  # scanned words next to these are parts of the same name
+            beside = self._similar(names, [*exact, *self._matches(found)], weak)
+            found |= {place for place in beside if _HAS_DIGIT.search(self._folded.text, place[0], place[1])}
+        return self._matches(found)
+
+    def _similar(
+        self, names: FuzzyNames, exact: Sequence[Match], weak: Iterable[Match]
+    ) -> set[tuple[int, int, tuple[str, str]]]:
+        """Return the offsets of damaged names in the normalised text, each with a label and a rule."""
         places: dict[str, list[_Word]] = {}
-        for place in self._candidates(names, [m for m in exact if m.label in PERSONS], weak):
+        for place in self._candidates(names, exact, weak):
             places.setdefault(self._folded.text[place.start : place.end], []).append(place)
-        found = []
+        found = set()
         for word, i, length, distance in _pair(list(places), names):
             for place in places[word]:
                 if self._is_name(word, place, length, distance):
-                    found += [(place.start, place.end, tag) for tag in names.tags[i]]
+                    start = self._start_with_particles(place.start, names.before.get(i, ()))
+                    found |= {(start, place.end, tag) for tag in names.tags[i]}
         for word, several in places.items() if self._lang else ():
             if (named := self._find_nickname(word, several, names)) is not None:
-                found += [(place.start, place.end, tag) for place in several for tag in names.tags[named]]
-        if not found:
+                found |= {(place.start, place.end, tag) for place in several for tag in names.tags[named]}
+        return found
+
+    def _start_with_particles(self, start: int, before: Iterable[str]) -> int:
+        """Return the start of a name with its particles, which can be scanned: "de 1a H0z"."""
+        for particles in sorted(before, key=len, reverse=True):
+            if read_scan(self._folded.text[max(0, start - len(particles)) : start]) == read_scan(particles):
+                return start - len(particles)
+        return start
+
+    def _matches(self, found: Iterable[tuple[int, int, tuple[str, str]]]) -> list[Match]:
+        """Return matches in the original text, in its order, with the suffix `FUZZY`."""
+        ordered = sorted(found)
+        if not ordered:
             return []
-        found = sorted(set(found))
-        starts, ends = (np.array(column) for column in list(zip(*found, strict=True))[:2])
+        starts, ends = (np.array(column) for column in list(zip(*ordered, strict=True))[:2])
         first, last = self._folded.original(starts, ends)
         return [
             Match(start, end, label, rule + FUZZY)
-            for start, end, (_, _, (label, rule)) in zip(first, last, found, strict=True)
+            for start, end, (_, _, (label, rule)) in zip(first, last, ordered, strict=True)
         ]
 
     def _find_nickname(self, word: str, places: Sequence[_Word], names: FuzzyNames) -> int | None:
@@ -405,18 +444,34 @@ class DamagedNote:
         distance (int): number of errors; 0 if only characters that a scanner confuses differ.
         """
         mixed = any(map(str.isdigit, word))
-        if mixed and 2 * sum(map(str.isdigit, word)) > len(word):
+        if mixed and 2 * sum(map(str.isdigit, word)) > len(word) and not (place.sure and distance == 0):
             return False
         if distance == 0 and (mixed or not self._is_word(word)):
-            return True
+            return length > _SHORTEST_SURE or place.sure or place.inside
         if place.sure:
             return distance <= max(1, length // 5) and not (length < _SHORTEST and self._is_word(word))
-        if self._is_word(word) or distance > (_MOST if length >= _LONG else 1) or word in self._lowercase:
+        if distance > (_MOST if length >= _LONG else 1) or word in self._lowercase:
             return False
+        if self._is_word(word):
+            return distance == 1 and word in given_names() and place.inside and self._stands_alone(place)
         if length >= _SHORTEST:
             return True
-        enough = _SHORTEST_SURE if place.inside else _SHORTEST_FIRST
-        return length >= enough and self._is_title(place) and word not in name_words()
+        if not self._is_title(place) or length + len(word) < _SHORTEST_SUM:
+            return False
+        if word not in name_words() and (place.inside or length >= _SHORTEST_FIRST):
+            return True
+        return (place.inside or length + len(word) >= _SHORTEST_SUM_FIRST) and self._stands_alone(place)
+
+    def _stands_alone(self, place: _Word) -> bool:
+        """Return whether a word is written as a name: the only capital between words in lower case."""
+        start, end = int(self._first[place.start]), int(self._first[place.end - 1]) + 1
+        before = _WORD_BEFORE.search(self._text[max(0, start - _REACH) : start])
+        after = _ALONE_AFTER.match(self._text, end)
+        if not after or not self._strict or not self._is_title(place):
+            return False
+        if before is None or not is_inside_sentence(self._text, start):
+            return bool(after[1]) and not is_inside_sentence(self._text, start)
+        return before[1].islower() or not is_inside_sentence(self._text, start - len(before[0]))
 
     @cached_property
     def _lowercase(self) -> frozenset[str]:

@@ -191,3 +191,46 @@ def test_a_note_is_searched_for_broken_names_of_institution_and_patient(tmp_path
         rules = [m.rule for m in found if m.rule.endswith("~")]
         assert ("c.name~" in rules, len(rules)) == (True, expected)
         assert text.rindex("Moreno") in [m.start for m in found]
+
+
+def _found(entries, text, is_word=lambda word: False):
+    note = DamagedNote(text, normalise(text), is_word)
+    return [text[m.start : m.end] for m in note.find(DamagedTerms(entries))]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Acude hoy Nddu, tos", "Nddu"),  # three letters and an additional one, inside a sentence
+        ("Tos. Ollmo acude", "Ollmo"),  # four letters and an additional one, at the beginning
+    ],
+)
+def test_a_short_name_with_an_additional_letter_is_found(text, written):
+    assert [found[0] for found in damaged(text)] == [written]
+
+
+def test_another_listed_given_name_counts_only_between_words_in_lower_case():
+    entries = [LocalEntry("susana", "PATIENT", "p.given")]
+    assert _found(entries, "seen with Susan today", {"susan"}.__contains__) == ["Susan"]
+    assert _found(entries, "seen with Susan Today", {"susan"}.__contains__) == []
+    assert _found(entries, "Susan today", {"susan"}.__contains__) == []
+
+
+@pytest.mark.parametrize("written", ["de la Hooz", "de 1a H0z", "de la H0z"])
+def test_particles_belong_to_a_damaged_name(written):
+    entries = [LocalEntry("de la hoz", "PATIENT", "p.surname"), LocalEntry("hoz", "PATIENT", "p.surname")]
+    assert written in _found(entries, f"Acude hoy {written}, tos")
+
+
+def test_a_damaged_part_of_a_hyphenated_name_is_found_beside_the_other_part():
+    entries = [LocalEntry("leo", "PATIENT", "p.given"), LocalEntry("pekka", "PATIENT", "p.given")]
+    text = "Tänään Leo-Peka kertoo"
+    exact = [Match(7, 10, "PATIENT", "p.given")]
+    found = DamagedNote(text, normalise(text), lambda word: False).find(DamagedTerms(entries), exact)
+    assert [text[m.start : m.end] for m in found] == ["Peka"]
+
+
+def test_two_scanned_parts_support_each_other():
+    entries = [LocalEntry("carlos", "PATIENT", "p.given"), LocalEntry("gil", "PATIENT", "p.surname")]
+    assert _found(entries, "Acude Car1os G11, tos") == ["Car1os", "G11"]
+    assert _found(entries, "Acude G11, tos") == []

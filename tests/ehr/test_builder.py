@@ -110,6 +110,11 @@ def test_what_is_common_is_dropped_from_the_institution_and_the_report_says_whic
     assert report["columns"]["staff.given"]["dropped"] > 0
 
 
+def test_a_staff_surname_that_is_a_common_word_is_found_after_a_title_only(hospital):
+    store, _ = hospital()
+    assert found(store, "Una vez más. Más tos. Visto por la Dra. Más hoy.") == [("Más", "CLINICIAN", "staff.surname")]
+
+
 def test_an_ambiguous_name_of_a_patient_counts_in_the_context_of_a_name(build):
     store, report = build()
     assert found(store, "Una rosa. Dña. Rosa. Rosa Villaseca. Villaseca.", "1000236") == [

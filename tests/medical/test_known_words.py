@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_deid.medical.known_words import known_words
+from spacy_deid.medical.known_words import known_words, ordinary_words
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,13 @@ def test_unknown_words_and_frequent_names_are_not_known(lang, word):
 
 def test_a_language_without_lists_knows_function_words_only():
     assert not known_words("xx")("Plan")
+
+
+@pytest.mark.parametrize("word", ["patella", "nilkassa", "aamuksi", "polvista", "kuume"])
+def test_words_of_notes_and_their_inflected_forms_are_ordinary(word):
+    assert ordinary_words("fi")(word)
+
+
+@pytest.mark.parametrize("word", ["virtanem", "korhoneen", "tuula", "aku"])
+def test_misspelt_and_other_names_are_not_ordinary(word):
+    assert not ordinary_words("fi")(word)

@@ -28,7 +28,7 @@ _UNMISTAKABLE = frozenset(
     for name in (
         *("genomic", "hgvs-dna", "hgvs-protein", "protein-short", "rs-number", "reference-sequence"),
         *("nursing-code", "snomed-code", "reference-strain", "standard", "statute", "score-of-maximum"),
-        *("mest-c", "gijon", "mayo"),
+        *("mest-c", "gijon", "mayo", "paris-lesion", "viena", "los-angeles", "amsterdam", "plain-word"),
     )
 )
 

@@ -15,7 +15,7 @@ from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
 from ..lang import shared_words
 from .name_context import NameContext, eponym_words
-from .use import CODES, IDENTIFIERS, PERSONS, MedicalUse, SpanIndex
+from .use import CODES, IDENTIFIERS, PERSONS, PLACES, MedicalUse, SpanIndex
 
 _ROLES = PERSONS - {"PERSON"}
 _SURE = 0.5  # from this score on, a detection of a number or an ordinary word prevails over a list of medical words
@@ -121,7 +121,7 @@ class Veto:
         if item.own or item.rule in self._checked or item.label not in self._labels:
             return True
         if use.unmistakable:
-            return item.listed or ("/" in item.rule and item.label in IDENTIFIERS)
+            return (item.listed and item.label not in PLACES) or ("/" in item.rule and item.label in IDENTIFIERS)
         if item.label in IDENTIFIERS or (item.label == "ROOM" and use.form == "symbol"):
             return True
         if use.amount and item.label in CODES:

@@ -300,3 +300,19 @@ def test_a_search_near_the_entities_finds_what_a_search_of_the_whole_text_finds(
 def _touching(uses, start, end):
     """The uses that overlap a stretch."""
     return {use for use in uses if use.start < end and use.end > start}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Pólipo sésil de 4 mm, Paris 0-Is, resecado", "Paris"),
+        ("Adenoma con displasia de bajo grado (Viena 3).", "Viena"),
+        ("Esofagitis B de Los Ángeles; sospecha", "Los Ángeles"),
+        ("La familia, en reunión con el grupo", "reunión"),
+    ],
+)
+def test_a_place_of_a_public_list_in_a_classification_is_recovered(text, place):
+    nlp = make("es", ruler=True)
+    nlp.get_pipe("deid_ruler").add_terms([place], label="CITY", name="gazetteer")
+    assert kept(nlp, text) == []
+    assert kept(nlp, f"Vive en {place}.") != [] or place == "reunión"

@@ -442,6 +442,10 @@ class Errors:
         "treated as different patients. If they are the same patients, correct the ids and redact again: {places}"
     )
     D426 = "{path}: {reason}. Check the file given with --config"
+    D429 = (
+        "the database URL contains a password, which other users can see in the list of processes. Set an environment "
+        "variable to the URL, and give env:NAME instead"
+    )
     D425 = "two options write to the same file: {paths}. Choose a different file for each"
     D421 = "{path}: none of its {count} row(s) could be redacted. The lines above give the reasons"
 

@@ -332,6 +332,7 @@ def _work(pipe: Connection, action: Callable[[Any], Any], others: Sequence[Conne
     """Run jobs in a worker process until the parent closes the pipe."""
     for other in others:
         other.close()
+    forbid_core_dumps()
     follow_parent(by_system=main)
     # the parent decides what happens on Ctrl-C; its own handlers came along with a fork
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -352,6 +353,19 @@ def _work(pipe: Connection, action: Callable[[Any], Any], others: Sequence[Conne
                 raise
             except Exception as error:  # it cannot be pickled
                 pipe.send(Failure.from_error(error))
+
+
+def forbid_core_dumps() -> None:
+    """Forbid core dumps of this process and of the processes that it starts, because they would contain notes.
+
+    The limit is 1 byte instead of 0: Linux ignores a limit of 0 if a program receives the dumps (core(5)).
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (1 if hard == resource.RLIM_INFINITY else min(1, hard), hard))
 
 
 def follow_parent(*, by_system: bool = False) -> None:

@@ -84,7 +84,7 @@ ARROWS = {
     "offsets processes results saving spans surrogates vault",
     "cli": "__init__ adaptation app audit background cda data_models deidentifier dictionaries documents ehr "
     "ehr_fields errors evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies "
-    "registries results sampling saving spans surrogates synth vault warehouse",
+    "processes registries results sampling saving spans surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",
 }

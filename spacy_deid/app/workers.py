@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeVar
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
 from ..io import hold
-from ..processes import follow_parent
+from ..processes import follow_parent, forbid_core_dumps
 from ..surrogates.keys import ProjectKey
 from .logs import LOGGER, configure_logging
 from .processing import MAX_LOADED, Deidentifiers, FileProcessor, add_released_offsets, ehr_of
@@ -48,6 +48,7 @@ def sandbox_process(gigabytes: float) -> None:
     if hasattr(os, "setsid"):
         os.setsid()
         _limit_memory(gigabytes)
+    forbid_core_dumps()
     follow_parent(by_system=True)
     # output of libraries, including native ones, can contain note text
     log = open(os.dup(2), "w", encoding="utf-8")  # noqa: SIM115

@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from ..processes import forbid_core_dumps
 from .adapt import adapt_pipeline
 from .calibrate import calibrate
 from .cda import cda
 from .corpus import annotate, convert, synth
 from .dictionary import counts, dictionary, medical
+from .doctor import check_installation
 from .fhir import fhir
 from .hl7 import hl7
 from .info import demo, info
@@ -29,12 +31,12 @@ from .warehouse import run
 app = typer.Typer(
     name="spacy-deid",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
 )
 for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, audit, synth):
     app.command()(command)
+app.command(name="doctor")(check_installation)
 app.command()(fhir)
 app.command()(hl7)
 app.command()(cda)
@@ -66,3 +68,4 @@ def main(
     ] = False,
 ) -> None:
     """De-identify clinical text."""
+    forbid_core_dumps()

@@ -16,12 +16,16 @@ from ..errors import ConfigError, DeidError, Errors
 from ..evaluation import AnnotatedText
 from ..io import check_encoding, decode, find_notes, read_bytes, write_whole
 from ..loading import load
-from ..notes import open_source
 from ..notes.source import as_id, as_text, require_columns
 from ..saving import save
-from .console import progress, reporting
+from .console import progress, reporting, say
 from .measure import check_output, read_gold
-from .options import Bootstrap, CasLayer, Scheme, Seed
+from .options import Bootstrap, CasLayer, Scheme, Seed, open_notes
+
+_SHARING = (
+    "the weights of this pipeline were trained on your notes, and can tell whether a name is in them. Keep the folder "
+    "as confidential as the notes, and ask your privacy board before you share it"
+)
 
 
 def adapt_pipeline(
@@ -85,6 +89,7 @@ def adapt_pipeline(
             if not refusal:
                 save(nlp, output)
                 typer.echo(f"saved to {output} at '{result.report['operating_point']}'")
+                say(f"warning: {_SHARING}")
         if pool is not None:
             texts = _read_pool(pool, table, id_field, text_field, encoding)
             typer.echo(f"{'value':>8}{'uncertainty':>13}{'disagreement':>14}  note")
@@ -119,7 +124,7 @@ def _read_pool(pool: str, table: str, id_field: str, text_field: str, encoding: 
         for file, relative in find_notes([path], [".txt"], skip=path / ".none")[0]:
             yield relative.as_posix(), decode(read_bytes(file), check_encoding(encoding), str(file))[0]
         return
-    source = open_source(pool, table=table, encoding=check_encoding(encoding))
+    source = open_notes(pool, table=table, encoding=encoding)
     try:
         require_columns(source, [id_field, text_field])
         for note_id, text in source.scan([id_field, text_field]):

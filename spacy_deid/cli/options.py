@@ -18,15 +18,18 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast, get_args, get_type_hints
+from urllib.parse import urlsplit
 
 import typer
 
 from ..documents import ReadSettings, WriteSettings
 from ..documents.tables import read_columns
 from ..errors import ConfigError, Errors, InputError, describe
-from ..io import Job, find_notes, plan
+from ..io import Job, check_encoding, find_notes, plan
 from ..labels import LABELS
 from ..lang import get_language
+from ..notes import open_source
+from ..notes.source import NoteSource
 from ..vault.encryption import check_outside
 from .console import reporting, say
 
@@ -105,6 +108,24 @@ def check_secrets(secrets: Iterable[Path | None], notes: Iterable[Path], output:
     for secret in filter(None, secrets):
         for folder, what in folders:
             check_outside(secret, folder, what)
+
+
+def open_notes(where: str, *, table: str = "", encoding: str = "utf-8") -> NoteSource:
+    """Open a table of notes that is named on the command line.
+
+    where (str): location as for `notes.open_source`.
+    table (str): table of a database.
+    encoding (str): encoding of CSV and JSONL files.
+    RETURNS (NoteSource): the opened table; close it with `close`.
+    RAISES: ConfigError (D429) for a database URL with a password; InputError as `notes.open_source`.
+    """
+    try:
+        secret = urlsplit(where).password if "://" in where else None
+    except ValueError:
+        secret = "?"
+    if secret:
+        raise ConfigError(Errors.D429)
+    return open_source(where, table=table, encoding=check_encoding(encoding))
 
 
 def plan_notes(

@@ -12,15 +12,14 @@ from ..errors import Errors, InputError, describe
 from ..evaluation import AnnotatedText, Entity
 from ..evaluation.counts import alphanumeric_mask, coverage_mask
 from ..evaluation.documents import read_text, write_text
-from ..io import check_encoding, whole_folder, write_whole
+from ..io import whole_folder, write_whole
 from ..loading import load
-from ..notes import open_source
 from ..notes.source import as_id, require_columns
 from ..sampling.writing import export
 from ..spans import REVIEW
 from .console import reporting, say
 from .measure import read_gold
-from .options import OptionalJson, Scheme, Seed
+from .options import OptionalJson, Scheme, Seed, open_notes
 from .sample import IdField, Table, TextField, Tool
 
 review = typer.Typer(name="review", no_args_is_help=True, help="Plan a review of notes and bound what it left.")
@@ -53,7 +52,7 @@ def plan(
         nlp = load(pipeline, operating_point=operating_point)
         if "deid_review" not in nlp.pipe_names:
             nlp.add_pipe("deid_review")
-        notes = open_source(source, table=table, encoding=check_encoding(encoding))
+        notes = open_notes(source, table=table, encoding=encoding)
         stack.callback(notes.close)
         columns = [name for name in (id_field, text_field, type_field) if name]
         require_columns(notes, columns)

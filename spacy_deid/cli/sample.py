@@ -15,14 +15,13 @@ from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, Entity
 from ..io import check_encoding, whole_file, write_whole
-from ..notes import open_source
 from ..notes.files import FolderSource
 from ..notes.source import Columns, NoteSource
 from ..sampling.draw import make_sample
 from ..sampling.sample import Settings, make_finder
 from ..sampling.writing import check_place, write_sample
 from .console import reporting, say
-from .options import Dictionaries, OptionalJson, Overwrite, Processes, Seed
+from .options import Dictionaries, OptionalJson, Overwrite, Processes, Seed, open_notes
 
 Table = Annotated[str, typer.Option(help="Table of a database.")]
 IdField = Annotated[str, typer.Option(help="Column of the note's id, '' for none.")]
@@ -83,7 +82,7 @@ def sample(
         columns = Columns(id_field, text_field, patient_field, type_field, date_field, words_field)
         settings = Settings(n, least, period, weighting, seed, date_format, pool)
         find = make_finder(LocalStore.open(dictionaries)) if dictionaries else None
-        notes = open_source(source, table=table, encoding=check_encoding(encoding))
+        notes = open_notes(source, table=table, encoding=encoding)
         stack.callback(notes.close)
         drawn = make_sample(notes, columns, settings, find)
         documents: list[AnnotatedText] = []
@@ -143,7 +142,7 @@ def audit(
         check_targets([path for path in (output, hits) if path], source, index)
         columns = Columns(id_field, text_field, patient_field, type_field, date="")
         codec = check_encoding(encoding)
-        notes: NoteSource = open_source(index or source, table=table, encoding=codec)
+        notes: NoteSource = open_notes(index or source, table=table, encoding=encoding)
         if index:
             notes = FolderSource(Path(source), notes, columns.note_id, columns.text, codec)
         stack.callback(notes.close)
@@ -177,7 +176,7 @@ def check_targets(targets: list[Path], *sources: str) -> None:
     """Check that no input is overwritten and that no two outputs are the same file.
 
     targets (list[Path]): files that will be written.
-    sources (str): files, folders or URLs that are read, as for `open_source`; empty strings are ignored.
+    sources (str): files, folders or URLs that are read, as for `open_notes`; empty strings are ignored.
     RAISES: InputError if a target is an input or is in an input folder (D408), or two targets are the same (D407).
     """
     read = {Path(where).resolve() for where in sources if where and "://" not in where}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.errors import DeidError
-from spacy_deid.offsets import Edit, apply_edits, check_edits, map_offset, map_offsets, move_spans
+from spacy_deid.offsets import Edit, apply_edits, check_edits, find_uncovered, map_offset, map_offsets, move_spans
 
 TEXT = "Nombre: Ana. Tel: 600."
 EDITS = [Edit(8, 11, "PATIENT", "[PATIENT]"), Edit(18, 21, "PHONE", "")]
@@ -118,3 +118,35 @@ def test_spans_of_edits_are_where_the_replacements_are(sample):
     moved = move_spans(edits, [(edit.start, edit.end) for edit in edits if edit.start < edit.end])
     kept = [edit.replacement for edit in edits if edit.start < edit.end]
     assert [released[start:end] for start, end in moved] == kept
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 10), st.integers(1, 4)).map(lambda pair: (pair[0], sum(pair))), max_size=4)
+
+
+@given(st.text("a ", min_size=14, max_size=14), SPANS.map(sorted), SPANS.map(sorted))
+def test_a_gap_is_the_first_stretch_with_a_letter_that_nothing_covers(text, spans, cover):
+    covered = {i for start, end in cover for i in range(start, end)}
+    bare = {i for start, end in spans for i in range(start, end)} - covered
+    letters = sorted(i for i in bare if text[i] != " ")
+    gap = find_uncovered(text, spans, cover)
+    assert (gap is None) == (not letters)
+    if gap:
+        assert gap[0] <= letters[0] < gap[1]
+        assert set(range(*gap)) <= bare
+        assert gap[1] in covered | {end for _, end in spans}
+
+
+@pytest.mark.parametrize(
+    ("spans", "cover", "gap"),
+    [
+        ([(0, 3)], [(0, 3)], None),
+        ([(0, 3)], [(0, 2)], (2, 3)),
+        ([(0, 3)], [(1, 3)], (0, 1)),
+        ([(0, 3)], [], (0, 3)),
+        ([(0, 1), (4, 8)], [(0, 1), (4, 6), (6, 8)], None),
+        ([(0, 8)], [(0, 3), (4, 8)], None),
+        ([(0, 8)], [(0, 2), (1, 3), (5, 8)], (3, 5)),
+    ],
+)
+def test_white_space_needs_no_cover(spans, cover, gap):
+    assert find_uncovered("Ana Ruiz", spans, cover) == gap

@@ -113,3 +113,8 @@ def test_an_unknown_policy_is_refused_with_the_known_ones():
         ConfigError, match="unknown policy 'lenient': it is neither a file nor one of limited_data_set, safe"
     ):
         load_policy("lenient")
+
+
+def test_a_policy_replaces_what_it_replaces_or_tags():
+    policy = Policy("own", {"DATE": "generalize", "SEX": "keep", "CITY": "tag"}, "replace")
+    assert [policy.replaces(label) for label in ("PATIENT", "CITY", "DATE", "SEX")] == [True, True, False, False]

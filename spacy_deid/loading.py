@@ -66,6 +66,17 @@ def find_pipeline(name: str | Path) -> Path:
     raise ConfigError(Errors.D008.format(name=name, known=", ".join(known) or "none"))
 
 
+def read_language(name: str | Path) -> str:
+    """Read the language of a pipeline without loading it.
+
+    name (Union[str, Path]): as for `load`.
+    RETURNS (str): ISO 639-1 code; "" if its config names none.
+    RAISES: ConfigError (D008) if there is no such pipeline.
+    """
+    config = Config().from_disk(_data_folder(find_pipeline(name)) / "config.cfg", interpolate=False)
+    return str(config.get("nlp", {}).get("lang") or "")
+
+
 def load(
     name: str | Path,
     *,

@@ -68,8 +68,8 @@ ARROWS = {
     "presidio": "context deidentifier errors labels results",
     # notes: the tables of the persons are read like those of notes
     "data_models": "dictionaries ehr errors notes patient_ids results surrogates",
-    "warehouse": "data_models deidentifier dictionaries ehr_fields errors io notes offsets patient_ids processes "
-    "results spans surrogates",
+    "warehouse": "data_models deidentifier dictionaries ehr_fields errors io loading notes offsets patient_ids "
+    "processes results spans surrogates",
     # ehr, dictionaries: the persons of an export become a dictionary, by the code that reads the tables of an EHR
     # the temporary dictionary and the labelled values of structured records
     "export_profiles": "errors",

@@ -12,6 +12,7 @@ from spacy.cli.package import package as package_pipeline
 
 import spacy_deid
 from spacy_deid.errors import ConfigError
+from spacy_deid.loading import read_language
 from spacy_deid.saving import CHECKSUMS, save
 
 OTHER_VERSION = r"cannot be loaded .*created with spacy_deid 0\.0\.7 and spaCy .*; installed are spacy_deid"
@@ -174,3 +175,10 @@ def test_a_loaded_pipeline_has_the_meta_that_was_saved():
         name: saved[name] for name in ("name", "version", "sources")
     }
     assert list(nlp.meta["labels"]["deid_patterns"]) == list(nlp.get_pipe("deid_patterns").labels)
+
+
+def test_the_language_is_read_without_loading(folder):
+    assert read_language(folder) == "es"
+    assert read_language("fi") == "fi"
+    with pytest.raises(ConfigError, match="no_such"):
+        read_language("no_such")

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from ..deidentifier import Deidentifier
 from ..errors import ConfigError, Errors, describe, printable, quiet_warnings
 from ..processes import Failure, Workers, attempt
 from .manifest import RunFolder
@@ -68,6 +69,16 @@ def process(folder: str, name: str) -> Outcome:
     except Exception as error:
         return Outcome(name, "failed", reason=describe(error))
     return Outcome(name, "failed", reason=record.reason) if isinstance(record, Failure) else _done(name, record)
+
+
+def keep_loaded(folder: Path, deid: Deidentifier) -> None:
+    """Process the partitions of a run in this process with a pipeline that is loaded already.
+
+    folder (Path): output folder of the run.
+    deid (Deidentifier): created with `Settings.open` by the settings in the manifest of the run.
+    """
+    _WORKERS.clear()
+    _WORKERS[str(folder)] = PartitionWorker(folder, deid)
 
 
 _WORKERS: dict[str, PartitionWorker] = {}  # of this process: a worker of Ray or Spark serves one partition at a time

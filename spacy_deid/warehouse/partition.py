@@ -114,11 +114,14 @@ def nest(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
 class PartitionWorker:
     """Processes partitions of a run, in any process on any machine. Can be pickled.
 
-    folder (Path): output folder of the run. The pipeline is loaded when the first partition is processed.
+    folder (Path): output folder of the run.
+    deid (Optional[Deidentifier]): the pipeline, loaded with the settings of the next start of the run, which is used
+        for this start only; None to load it when the first partition is processed.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, deid: Deidentifier | None = None) -> None:
         self.folder = RunFolder(folder)
+        self._given = deid
         self._opened: tuple[Manifest, Deidentifier, ReleasedTables | None] | None = None
         self._gpu: ExitStack | None = None
 
@@ -161,7 +164,7 @@ class PartitionWorker:
                 raise StopRun(Errors.D402.format(path=self.folder.manifest, reason="no such file"))
             if manifest.settings.gpu and self._gpu is None:
                 self._gpu = claim_gpu(self.folder.path / "run", count_gpus())
-            deid = manifest.settings.open()
+            deid, self._given = self._given or manifest.settings.open(), None
             if changed := changed_parts(manifest.parts, fingerprint_parts(manifest.settings, deid)):
                 raise StopRun(Errors.D959.format(parts=", ".join(changed)))
             self._opened = manifest, deid, self._open_tables(manifest.settings, deid)

@@ -18,9 +18,10 @@ from ..deidentifier import Deidentifier
 from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, DeidError, Errors, describe
 from ..io import only_run, write_whole
+from ..loading import read_language
 from ..patient_ids import normal_id
 from ..processes import Failure
-from .engines import Engine, LocalEngine, Outcome
+from .engines import Engine, LocalEngine, Outcome, keep_loaded
 from .inputs import InputSettings, find_files, plan, read_partition, update_checksum
 from .manifest import Manifest, RunFolder, Todo, decide, dump_json
 from .partition import HARDEST, PartitionWorker, StopRun, count_gpus
@@ -84,8 +85,10 @@ class Run:
             manifest = Manifest("", self.settings, self.input, parts, partitions).renew()
             todo = self._decide(manifest)
             self._check(manifest, todo, deid)
-            del deid
             self.folder.write_manifest(manifest)
+            if self.engine.name == "local" and not self.n_process:
+                keep_loaded(self.output, deid)
+            del deid
             for name in todo.stale:
                 self.folder.remove(name)
             self.done, self._before, self._total = todo.done, len(todo.done), len(partitions)
@@ -103,7 +106,7 @@ class Run:
         if model is None:
             yield
             return
-        lang, hospital = self.settings.open().nlp.lang or "", self.settings.dictionaries
+        lang, hospital = read_language(self.settings.pipeline), self.settings.dictionaries
         try:
             prepare_people(model, self.input.where, folder, lang, hospital)
             self.settings = replace(self.settings, dictionaries=str(folder / DICTIONARY))

@@ -167,6 +167,14 @@ def test_a_run_continues_and_notices_other_persons(database, release, tmp_path):
         release(place, "omop", rows=3)
 
 
+def test_the_pipeline_is_loaded_once(release, tmp_path, monkeypatch):
+    loaded, load = [], Settings.open
+    monkeypatch.setattr(Settings, "open", lambda settings: loaded.append(settings) or load(settings))
+    place = (make_duckdb(tmp_path / "cdm.duckdb", {**ROWS, "note": [note(1), note(2)]}), "")
+    assert release(place, rows=1)["partitions"]["processed"] == 2
+    assert len(loaded) == 1
+
+
 def test_dictionaries_of_the_hospital_are_used_as_well(database, release, tmp_path):
     folder = tmp_path / "hospital"
 

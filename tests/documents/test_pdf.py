@@ -133,6 +133,15 @@ def test_poppler_reads_the_released_text():
     assert pdftotext(copy).split() == apply_edits(document.text, edits).split()
 
 
+def test_a_replacement_with_a_line_break_is_written_on_one_line():
+    document = read(LETTER)
+    start = document.text.index(NAME)
+    edits = [Edit(start, start + len(NAME), "PATIENT", "Camilo\nRuiz")]
+    copy = redact_document(document, edits, WriteSettings(read=KEEP))
+    assert "Camilo Ruiz" in layer(copy)
+    assert_gone(copy, NAME)
+
+
 def test_the_text_layer_is_the_released_text():
     document, edits, copy = released(LETTER, [NAME, "Madrid"])
     lines = [line.strip() for line in layer(copy).splitlines()]

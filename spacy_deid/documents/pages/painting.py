@@ -4,6 +4,7 @@ Removed text is blanked first, and it is checked that nothing of it is left. Onl
 """
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -21,6 +22,7 @@ from .barcodes import cover_codes
 from .geometry import Box, LineSegment, PageLayout, Quad, nearest_quarter, rotate_back, rotate_upright, rotated_corners
 from .image_analysis import Colour, background_colour, deskew, median_colour
 
+_BREAKS = re.compile(r"\s*[\r\n]+\s*")  # line breaks of a name that is broken by a line end
 SMALLEST = 0.6  # smallest scale of a replacement
 GAP = 0.28  # white space between words, in font sizes
 
@@ -119,7 +121,7 @@ class LineEditor:
             out.append(self.text[at : max(at, edit.start)])
             if i not in self._written:
                 self._written.add(i)
-                out.append(edit.replacement)
+                out.append(_BREAKS.sub(" ", edit.replacement))  # it is written on one line
             at = max(at, edit.end)
         return "".join([*out, self.text[at:end]])
 

@@ -13,7 +13,7 @@ surrogates of its letters would show how long the name is and which letters recu
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from ..dictionaries.damaged import read_scan
@@ -78,6 +78,27 @@ def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]
         parts = [read.get(part, part) for part in _SPLIT.split(mention.text)]
         out[i] = None if None in parts else mention._replace(text="".join(part or "" for part in parts))
     return out
+
+
+def refuse_read_words(
+    mentions: Sequence[Mention], read: Sequence[Mention | None], forbidden: Callable[[str], bool]
+) -> Callable[[str], bool]:
+    """Also forbid the words that were read from the damage in names and towns.
+
+    "5an Roque" must not become "San Zenón": the surrogate would show the word that the scan wrote.
+
+    mentions (Sequence[Mention]): all mentions of a note.
+    read (Sequence[Optional[Mention]]): the mentions as `read_damaged` returns them.
+    forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
+    RETURNS (Callable[[str], bool]): `forbidden` itself if no word was read.
+    """
+    words: set[str] = set()
+    for old, new in zip(mentions, read, strict=True):
+        if new is not None and new.text != old.text and new.label in PERSONS | TOWNS:
+            words |= set(_WORD.findall(fold(new.text))) - set(_WORD.findall(fold(old.text)))
+    if not words:
+        return forbidden
+    return lambda value: not words.isdisjoint(_WORD.findall(fold(value))) or forbidden(value)
 
 
 def _read_number(text: str, words: bool) -> str:

@@ -24,7 +24,7 @@ from ..lang.text import fold
 from .calendar import LABELS as DATES
 from .calendar import replace_dates
 from .calendar.rules import DateRules
-from .damaged import read_damaged
+from .damaged import read_damaged, refuse_read_words
 from .keys import IdentityKey
 from .mention import Mention, number_entities
 from .numbers import LABELS as NUMBERS
@@ -189,7 +189,9 @@ def replace_mentions(
     suggest: Suggest = partial(_suggest_first, sources) if sources else nothing
     # Each room gets all its labels at once: "J. Smith" and "john.smith@…" are one person.
     rooms: dict[str, dict[int, Mention]] = defaultdict(dict)
-    for i, (mention, chosen) in enumerate(zip(read_damaged(mentions, lang), choices, strict=True)):
+    read = read_damaged(mentions, lang)
+    forbidden = refuse_read_words(mentions, read, forbidden)
+    for i, (mention, chosen) in enumerate(zip(read, choices, strict=True)):
         if mention is not None and not isinstance(chosen, Replacement):
             label = "OTHER" if _is_description(mention) else mention.label
             if label in _ROOMS:

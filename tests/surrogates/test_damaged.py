@@ -1,7 +1,10 @@
 """Names that a scan damaged or that are spelled out: what is read, and what gets a tag."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.damaged import read_damaged
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
@@ -131,3 +134,15 @@ def test_no_piece_of_a_damaged_name_stays_and_its_surrogate_is_that_of_the_whole
     assert whole.text == damaged.text == capitals.text.capitalize()
     assert whole.text.isalpha()
     assert "del" not in whole.text.lower()
+
+
+@pytest.mark.parametrize("town", ["5an Roque", "A1ta Gracia", "Vi!la María", "5anta R0sa"])
+@given(key=st.binary(min_size=32, max_size=32))
+@settings(max_examples=25, deadline=None)
+def test_the_word_that_is_read_from_a_damaged_town_is_never_part_of_a_surrogate(town, key):
+    mentions = [Mention(town, "CITY"), Mention("Hospital San Roque", "HOSPITAL")]
+    made, _ = SurrogateStyle().replace(mentions, ProjectKey(key).patient("1"), "es", allow_all)
+    (whole,) = read("es", town, label="CITY")
+    read_words = {fold(new) for new, old in zip(whole.split(), town.split(), strict=True) if new != old}
+    assert read_words
+    assert read_words.isdisjoint(fold(made.text).split())

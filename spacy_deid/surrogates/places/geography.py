@@ -273,7 +273,7 @@ class Geography:
         before, after = _generic_words()
         for pattern, find in ((before, before.match), (after, after.search)):
             around = find(core)
-            if around and around.group() != core:
+            if around and around.group() != core and not self.state.is_forbidden(around.group()):
                 rest = self._replace_name(core[: around.start()] + core[around.end() :], mention)
                 return rest and (around.group() + rest if pattern is before else rest + around.group())
         if mention.label == "COUNTRY":
@@ -312,8 +312,11 @@ class Geography:
         return made and inflect_like(made, self.lang, case)
 
     def _is_code(self, core: str) -> bool:
-        """Whether a text is the code of a region, such as "CA" for California."""
-        return len(core) <= _LONGEST_CODE and "region_codes" in self._words and self.find(core, "STATE") is not None
+        """Whether a text is the code of a region, such as "CA" for California; "Ohio" and "Utah" are names."""
+        if len(core) > _LONGEST_CODE or "region_codes" not in self._words:
+            return False
+        found = self.find(core, "STATE")
+        return found is not None and fold(core) not in map(fold, self._gazetteer.regions.values())
 
     def unknown(self, name: str, variant: int = 0) -> str | None:
         """Return the surrogate of an unlisted place, in the nominative; None if no town is free.

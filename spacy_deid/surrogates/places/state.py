@@ -80,6 +80,10 @@ class NoteState:
             self._refused[folded] = not self._originals.isdisjoint(map(fold, forms)) or self._forbidden(value)
         return not self._refused[folded]
 
+    def is_forbidden(self, value: str) -> bool:
+        """Whether no surrogate of the note may contain a value, or the value is a name of the note."""
+        return self._forbidden(value)
+
     def take(self, family: str, value: str) -> bool:
         """Reserve a value as a surrogate, so that no other original of the family gets it.
 

@@ -55,6 +55,14 @@ def test_an_american_city_moves_with_its_state(key):
     assert code in regions_of(city, "en")
 
 
+@pytest.mark.parametrize("name", ["Ohio", "Utah", "Iowa"])
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_short_name_of_a_state_becomes_a_name_and_not_a_code(name, key):
+    made = replaced(name, "STATE", "en", key)
+    assert made in load_gazetteer("en").regions.values()
+    assert len(made) > 2
+
+
 def test_a_city_becomes_one_of_about_its_size():
     gazetteer = load_gazetteer("es")
     for key in KEYS:

@@ -74,11 +74,9 @@ class IdentifierKind(NamedTuple):
 
     def has_form(self, code: str, text: str, label: str) -> bool:
         """Check whether a mention is an identifier of this kind, whatever its check digits; see `fits`."""
-        return bool(
-            re.fullmatch(self.pattern, code)
-            and (not self.labels or label in self.labels)
-            and re.search(self.text, text)
-        )
+        if self.labels and label not in self.labels:
+            return False
+        return bool(re.fullmatch(self.pattern, code) and (not self.text or re.search(self.text, text)))
 
     @property
     def is_checked(self) -> bool:

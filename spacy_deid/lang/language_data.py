@@ -16,8 +16,9 @@ stays cheap. Code outside
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -187,14 +188,14 @@ def language_folders() -> dict[str, Path]:
 
     RETURNS (dict[str, Path]): language code → folder, sorted by code.
     """
-    return dict(sorted(_find_folders()))
+    return _find_folders(tuple(import_module(__package__).__path__))
 
 
-def _find_folders() -> Iterator[tuple[str, Path]]:
-    """Yield (language code, folder) of the packages in every folder of the ``__path__`` of ``spacy_deid.lang``."""
-    for root in import_module(__package__).__path__:
-        for file in Path(root).glob("*/__init__.py"):
-            yield file.parent.name, file.parent
+@cache
+def _find_folders(roots: tuple[str, ...]) -> dict[str, Path]:
+    """Return the folder of each language package in the folders `roots`, the ``__path__`` of ``spacy_deid.lang``."""
+    files = (file for root in roots for file in Path(root).glob("*/__init__.py"))
+    return dict(sorted((file.parent.name, file.parent) for file in files))
 
 
 _NOWHERE = Path(__file__).parent / "no-such-language"

@@ -377,5 +377,8 @@ class FormatPreservingCipher:
 def _framed(*parts: str) -> bytes:
     """Encode strings as bytes, each preceded by its length, so that different strings never give the same bytes."""
     # Notes may have a lone half of a surrogate pair. An encoding error about it would quote the note.
-    coded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    return b"".join(len(part).to_bytes(8, "big") + part for part in coded)
+    framed = b""
+    for part in parts:
+        coded = part.encode("utf-8", "surrogatepass")
+        framed += len(coded).to_bytes(8, "big") + coded
+    return framed

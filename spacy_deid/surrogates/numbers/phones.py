@@ -10,6 +10,7 @@ format is kept: trunk prefix, country code, extension, blanks.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import phonenumbers
 
@@ -20,6 +21,7 @@ from ..keys import Draw, FormatPreservingCipher
 from .identifiers import Layout
 
 _COUNTRY = re.compile(r"[\s(]*(?:\+|00(?!0))\s*\(?")
+_LETTER = re.compile(r"[^\W\d_]|[;,#*~]")  # of an extension or a word
 _TRIES = 200
 
 
@@ -124,9 +126,60 @@ class Phone:
         return self._layout.write(value[self._unwritten :])
 
 
+def is_valid_in(text: str, region: str) -> bool:
+    """Whether a telephone number is valid in the numbering plan of a country, with or without the country code.
+
+    text (str): the number, with or without its trunk prefix.
+    region (str): ISO 3166-1 code of the country.
+    RETURNS (bool): as `phonenumbers` says for a number that is dialled in the country.
+    """
+    if not _may_be_valid(text, region):
+        return False
+    try:
+        return phonenumbers.is_valid_number_for_region(phonenumbers.parse(text, region), region)
+    except phonenumbers.NumberParseException:
+        return False
+
+
+def _may_be_valid(text: str, region: str) -> bool:
+    """Whether a number has a form that can be valid in a country. It is much faster than to parse the number."""
+    plan = _numbering(region)
+    if plan is None or _LETTER.search(text) or not text.isascii():
+        return True
+    forms = {"".join(filter(str.isdecimal, text))}
+    for prefix in (plan.abroad, plan.code, plan.trunk):
+        forms |= {form[found.end() :] for form in forms if (found := prefix.match(form))}
+    return any(map(plan.national.fullmatch, forms))
+
+
+class _Numbering(NamedTuple):
+    """Patterns of the parts of telephone numbers in a country: prefix for calls abroad, country code, trunk prefix and
+    national number.
+    """
+
+    abroad: re.Pattern[str]
+    code: re.Pattern[str]
+    trunk: re.Pattern[str]
+    national: re.Pattern[str]
+
+
+@cache
+def _numbering(region: str) -> _Numbering | None:
+    """Return the patterns of a country; None if numbers are rewritten when they are parsed, as those of Argentina."""
+    data = phonenumbers.PhoneMetadata.metadata_for_region(region)
+    if data is None or data.general_desc is None or data.national_prefix_transform_rule:
+        return None
+    trunk, national = data.national_prefix_for_parsing, data.general_desc.national_number_pattern
+    parts = (data.international_prefix, str(data.country_code), trunk, national)
+    abroad, code, before, number = (re.compile(part or "(?!)") for part in parts)
+    return _Numbering(abroad, code, before, number)
+
+
 def _is_valid(number: str, country: str) -> bool:
-    """Whether a national number, with or without its trunk prefix, is valid in the numbering plan of a country."""
+    """Whether a national number, with or without its trunk prefix, is valid in the plan of a country code."""
     region = phonenumbers.COUNTRY_CODE_TO_REGION_CODE[int(country)][0]
+    if not _may_be_valid(number, region):
+        return False
     try:
         return phonenumbers.is_valid_number(phonenumbers.parse(number, region))
     except phonenumbers.NumberParseException:

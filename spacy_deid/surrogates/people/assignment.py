@@ -51,7 +51,7 @@ class NameAssignment:
         self.key, self.names, self.lang, self.conventions = key, names, names.lang, names.conventions
         self.forbidden, self.suggest = forbidden, suggest
         self._taken = taken
-        self._starts = frozenset(word[:_SHARED_LETTERS] for word in taken)
+        self._starts = frozenset(word[:_SHARED_LETTERS] for word in taken) if inflects(self.lang) else frozenset()
         self._assigned: dict[tuple[str, str, int], str | None] = {}
         self._used: set[str] = set()
         self._letters: dict[tuple[str, str, int], str] = {}
@@ -149,7 +149,7 @@ class NameAssignment:
         folded = fold(name)
         if folded in self._taken or folded in self._used or folded[:1] == lemma[:1]:
             return False
-        if inflects(self.lang) and folded[:_SHARED_LETTERS] in self._starts:
+        if folded[:_SHARED_LETTERS] in self._starts:
             forms = {fold(form) for kind in ("given", "surname") for form in case_forms(name, self.lang, kind=kind)}
             if not forms.isdisjoint(self._taken):
                 return False

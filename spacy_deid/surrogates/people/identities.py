@@ -27,6 +27,7 @@ _FACTS, _TITLE, _TITLE_AGAINST_NAME, _FIRST_NAME, _OTHER_NAME, _WORD_BEFORE = 20
 
 _WORDS = re.compile(r"[^\W\d_]+")
 _SHORTEST_MISSPELLED, _LONGEST_MISSPELLED = 5, 60  # letters of a word that may be misspelled
+_MOST_PAIRS = 5000  # pairs of words that are compared one by one
 # Shares of forms among the proper nouns of running text.
 _RARE_CASE, _PLURAL_OR_POSSESSIVE = 0.01, 0.002
 _POSSESSIVE_BEARERS = 5000  # bearers of a given name that may have a possessive suffix without other evidence
@@ -347,17 +348,15 @@ def _correct_spelling(mentions: Sequence[NameParts], words: NameParts, names: Na
     ]
     if not unlisted:
         return
-    near: dict[str, set[str]] = defaultdict(set)
-    for word in counts:
-        if _SHORTEST_MISSPELLED - 1 <= len(word) <= _LONGEST_MISSPELLED:
-            for deletion in _deletions(word):
-                near[deletion].add(word)
+    others = [word for word in counts if _SHORTEST_MISSPELLED - 1 <= len(word) <= _LONGEST_MISSPELLED]
     together = {frozenset((a.lemma, b.lemma)) for parts in mentions for a in parts for b in parts if a is not b}
-    alike: dict[str, list[str]] = {}
-    for word in unlisted:  # words that occur together in one name are different names
-        others = {other for deletion in _deletions(word) for other in near[deletion]} - {word}
-        near_by = [o for o in others if OSA.distance(word, o) == 1 and not _is_of_other_sex(word, o)]
-        alike[word] = [o for o in near_by if frozenset((word, o)) not in together]
+    # words that occur together in one name are different names
+    alike = {
+        word: [
+            other for other in near if not _is_of_other_sex(word, other) and frozenset((word, other)) not in together
+        ]
+        for word, near in _one_edit_apart(unlisted, others).items()
+    }
 
     def weight(word: str) -> tuple[bool, int, int, str]:
         return names.is_listed(word), counts[word], len(alike.get(word, ())), word
@@ -367,6 +366,21 @@ def _correct_spelling(mentions: Sequence[NameParts], words: NameParts, names: Na
     for part in words:
         while part.lemma in corrected:  # each correction has a greater weight, so this ends
             part.lemma = corrected[part.lemma]
+
+
+def _one_edit_apart(words: Sequence[str], others: Sequence[str]) -> dict[str, list[str]]:
+    """Map each of some words to the other words that are one edit apart.
+
+    Many words are compared by their deletions, because comparing every pair takes minutes for a long document.
+    """
+    if len(words) * len(others) <= _MOST_PAIRS:
+        return {word: [o for o in others if OSA.distance(word, o, score_cutoff=1) == 1] for word in words}
+    near: dict[str, set[str]] = defaultdict(set)
+    for other in others:
+        for deletion in _deletions(other):
+            near[deletion].add(other)
+    found = {word: sorted({other for deletion in _deletions(word) for other in near[deletion]}) for word in words}
+    return {word: [o for o in possible if OSA.distance(word, o) == 1] for word, possible in found.items()}
 
 
 def _is_of_other_sex(first: str, second: str) -> bool:

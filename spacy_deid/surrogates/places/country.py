@@ -8,14 +8,13 @@ valid in one country only count as well.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-
-import phonenumbers
 
 from ...lang.places import place_words
 from ...lang.text import fold
 from ..mention import Mention
+from ..numbers.phones import is_valid_in
 from .agreement import find_chains
 from .gazetteer import Gazetteer
 
@@ -66,6 +65,7 @@ def _votes_of_name(countries: frozenset[str], home: frozenset[str]) -> dict[str,
     return dict.fromkeys(countries - own, (1 - _HOME) / (len(countries) - 1)) | dict.fromkeys(own, _HOME)
 
 
+@cache
 def countries_with_regions(lang: str, gazetteer: Gazetteer) -> frozenset[str]:
     """Return the codes of the countries of which the regions and their towns are listed."""
     return frozenset(place_words(lang).get("home", ())) | {gazetteer.country_of(key) for key in gazetteer.provinces}
@@ -73,25 +73,28 @@ def countries_with_regions(lang: str, gazetteer: Gazetteer) -> frozenset[str]:
 
 def _votes_of_cues(mentions: Sequence[Mention], lang: str, possible: frozenset[str]) -> Mapping[str, float]:
     """Return votes for countries from the words around the mentions, each of them once, and from telephone numbers."""
-    found: set[tuple[str, str]] = set()
-    for mention in mentions:
-        text = mention.before + mention.text + mention.after
-        found.update((cue.lastgroup or "", fold(cue[0])) for cue in _cues(lang).finditer(text))
-        if mention.label in ("PHONE", "FAX") and len(valid := _countries_of_number(mention.text, possible)) == 1:
-            found.add((valid[0], mention.text))
+    texts, cues, known = list(_merge_contexts(mentions)), _cues(lang), sorted(possible)
+    found = {(cue.lastgroup or "", fold(cue[0])) for text in texts for cue in cues.finditer(text)}
+    for number in {mention.text for mention in mentions if mention.label in ("PHONE", "FAX")}:
+        valid = [country for country in known if is_valid_in(number, country)]
+        if len(valid) == 1:
+            found.add((valid[0], number))
     return {country: _CUE * number for country, number in Counter(country for country, _ in found).items()}
 
 
-def _countries_of_number(text: str, possible: frozenset[str]) -> list[str]:
-    """Return the countries in which a telephone number is valid, with or without the country code."""
-
-    def is_valid(country: str) -> bool:
-        try:
-            return phonenumbers.is_valid_number_for_region(phonenumbers.parse(text, country), country)
-        except phonenumbers.NumberParseException:
-            return False
-
-    return [country for country in sorted(possible) if is_valid(country)]
+def _merge_contexts(mentions: Sequence[Mention]) -> Iterator[str]:
+    """Yield the mentions with the text around them; mentions whose contexts overlap give one text."""
+    text = ""
+    for mention, following in zip(mentions, [*mentions, None][1:], strict=True):
+        text += mention.text if text else mention.before + mention.text
+        if following is not None:
+            start = mention.after.find(following.text)
+            between = mention.after[: max(0, start)]
+            if start >= 0 and following.before.endswith(between):
+                text += between
+                continue
+        yield text + mention.after
+        text = ""
 
 
 @cache

@@ -47,6 +47,10 @@ SPOKEN = {
     "en": "twent|thirt|nineteen|two thousand|ies$",
 }
 MISREAD = str.maketrans("oliszb", "011528")
+MONTH_FIRST = re.compile(r"\s*(?:(?:0?\d|1[0-2])[/-](?:1[3-9]|2\d|3[01])[/-]\d|\d\d-\d\d\s*$)")
+CLOCK = re.compile(
+    r"(?<![\d.])(?:[01]?\d|2[0-3])\.(?:1[3-9]|[2-5]\d)(?![\d.])(?=.*\d\.\d{1,2}\.\d)"
+)  # 07.31 / 18.2.2010
 SURE_YEAR = range(1850, 2101)
 OLDEST = 89 * 365
 
@@ -87,12 +91,13 @@ class Shift(NamedTuple):
         return (days - self.low) % self.period <= self.high - self.low
 
 
-def read_date(text: str, lang: str, month_first: bool = False) -> ReadDate:
+def read_date(text: str, lang: str, month_first: bool = False, month_year: bool = False) -> ReadDate:
     """Read a mention.
 
     text (str): the mention.
     lang (str): language of the note.
     month_first (bool): whether the month comes first in 3/4.
+    month_year (bool): whether "nov 24" is November 2024.
     RETURNS (ReadDate): its parts; all None for a mention that cannot be read.
     """
     text = text.lower()
@@ -100,6 +105,9 @@ def read_date(text: str, lang: str, month_first: bool = False) -> ReadDate:
         return ReadDate(named=True)
     text = re.sub(r"-\s*\n\s*", "", text) if re.search(r"\w-\s*\n\s*\w", text) else text
     text = re.sub(r"\d{1,2}:\d\d(?::\d\d)?|(?:klo|a las) *\d+(?:[.:]\d+)?", " ", text)
+    if re.fullmatch(r"\D*\d{3}0\s*['’]?s\W*", text):
+        return ReadDate(named=True)  # a decade
+    text = re.sub(r"\d{1,2}(?:st|nd|rd|th)\s*[-–]\s*(?=\d{1,2}(?:st|nd|rd|th))", " ", CLOCK.sub(" ", text))
     text = re.sub(r"(?<=\d)[ .]*(?:st|nd|rd|th|er|[ºª°])(?![^\W\d_])", " ", text)
     parts = re.split(r"\s(?:to(?: the)?|al?|o|y|and|or|through|until|ja|sekä|hasta)\s|–", text)
     text = parts[-1] if all(re.search(r"\d", part) for part in parts) else text
@@ -125,8 +133,11 @@ def read_date(text: str, lang: str, month_first: bool = False) -> ReadDate:
             found.setdefault("weekday", weekday - 1)
         elif season := stem(token, SEASONS[lang]):
             found.setdefault("season", season - 1)
-    if re.fullmatch(r"[^\W\d_]+[-/'’ ]+\d\d", text.strip()) and re.search(r"[-/'’]\d\d$", text.strip()):
+    written = text.strip()
+    if re.fullmatch(r"[^\W\d_]+[-/'’ ]+\d\d", written) and (month_year or re.search(r"[-/'’]\d\d$", written)):
         found["year"] = 2000 + numbers.pop() if "month" in found and numbers else found.get("year", 2000)
+    if "month" in found and len(numbers) == 2 and re.search(r"\d\.?\s*[-–]\s*\d{1,2}\.?(?!\d)", text):
+        numbers = numbers[:1]  # "4-6 nov"
     if lang == "fi" and (pair := re.fullmatch(r"\s*(\d{1,2})/(\d\d)\s*", text)) and int(pair[2]) > 12:
         return ReadDate(month=int(pair[1]), year=2000 + int(pair[2]))  # "05/13"
     assign_numbers(numbers, found, text, month_first)
@@ -171,6 +182,7 @@ def assign_numbers(numbers: list[int], found: dict[str, int], text: str, month_f
 
 def read_words(text: str, lang: str, found: dict[str, int]) -> None:
     """Read a day in words, and note that a year in words is there (its value is not compared)."""
+    text = re.sub(r"(?<!^)\b(?:dos mil|mil novecientos)\b.*", "", text)
     for i, form in reversed(list(enumerate(ONES.get(lang, "").split(), 1))):
         if re.search(rf"(?<![^\W\d_])(?:{form})(?![^\W\d_])", text) and "day" not in found:
             found["day"] = i
@@ -180,13 +192,15 @@ def find_shifts(old: str, new: str, lang: str) -> list[Shift]:
     """Find by how many days a date can have been moved.
 
     old, new (str): the original and the surrogate.
-    lang (str): language of the note. In English both orders of day and month are tried.
+    lang (str): language of the note. Both orders of day and month are tried in English, for 02-17, and if the
+        original has the month first for sure. "nov 24" is read as a day and as a month.
     RETURNS (list[Shift]): the possible shifts; empty if the mention cannot be read, or says other parts afterwards.
     """
     shifts = []
     forms = {re.sub(r"-\s*\n\s*", sign, old) for sign in ("", "-")}
-    for form, month_first in product(sorted(forms), (False, True) if lang == "en" else (False,)):
-        before, after = read_date(form, lang, month_first), read_date(new, lang, month_first)
+    orders = (False, True) if lang == "en" or MONTH_FIRST.match(old) else (False,)
+    for form, month_first, month_year in product(sorted(forms), orders, (False, True)):
+        before, after = (read_date(text, lang, month_first, month_year) for text in (form, new))
         if any(before.shape) and before.shape == after.shape:
             shifts += list(compare(before, after))
     return shifts
@@ -232,7 +246,10 @@ def moved_together(pairs: list[tuple[str, str]], lang: str) -> Iterator[bool]:
     """
     read = [(old, find_shifts(old, new, lang)) for old, new in pairs]
     years = [(read_date(old, lang).year or 9999) for old, _ in read]
-    latest = max((year for year in years if year < 9999), default=0)
+    sure = [year for (old, _), year in zip(read, years, strict=True) if str(year) in old]
+    latest = max(sure or (year for year in years if year < 9999), default=0)
+    # two digits behind the note's own years are those of the century before
+    years = [year - 100 if latest + 1 < year < 9999 else year for year in years]
     rows = [shifts for (_, shifts), year in zip(read, years, strict=True) if shifts and latest - year < 89]
     for i, j in product(range(len(rows)), repeat=2):
         exact = [shift.low for shift in rows[i] if shift.low == shift.high and not shift.period]

@@ -194,7 +194,7 @@ _DATES = (
     ("day", r"(?P<m>\d{1,2})(?P<s>/)<HH>(?P<d>\d{1,2})/(?P<y>\d{4})(?!\d)"),
     ("year", r"(?P<y>\d{4})\s*[-–/]\s*['’]?(?P<z>1[3-9]|[2-9]\d)(?!\d)"),
     ("day", rf"(?P<d>\d{{1,2}})\s*[-/.–\s]\s*<RR>\s*[-/.–\s]\s*{_YEAR}"),
-    ("day", r"(?P<d>\d{1,2})\s*[-/]\s*<RR>"),
+    ("day", r"(?P<d>\d{1,2})\s*[-/]\s*<RR>(?![^\W_])"),
     ("month", r"<RR>\s*[-/]\s*(?P<y>\d{4})(?!\d)"),
     ("month", r"(?P<m>0?\d|1[0-2])\s*[/.\-]\s*(?P<y>\d{4})(?!\d)"),
     ("month", r"(?P<y>\d{4})\s*[/.\-]\s*(?P<m>0[1-9]|1[0-2])(?!\d)"),
@@ -206,7 +206,7 @@ _LOOSE = (
     ("kept", r"T?\d{1,2}[:.h]\d{2}(?:[:.]\d{2}(?:\.\d+)?)?\s*(?:Z|[+-]\d\d:?\d\d)?(?!\w)"),
     ("year", rf"(?P<y>{_SURE})(?!\d)"),
     ("year", r"(?P<y>[12]\.\d{3})(?!\d)"),
-    ("year", r"['’\-](?P<y>\d\d)(?!\d)"),
+    ("year", r"['’\-](?P<y>\d\d)(?!\d|[./]\d|(?:st|nd|rd|th)\b)"),  # not the day of "8.1.-25.1.2015"
 )
 _WEEKDAY = (("weekday", r"<WW>(?=[.,]?\s*\d{1,2}\s*[/.\-]\s*\d)"), ("weekday", "<WW>"))
 # Only if there are no other digits in the mention.

@@ -14,6 +14,7 @@ from datetime import date, timedelta
 from .grammar import FIRST_SPOKEN_YEAR, NAME_KINDS, Calendar, DateExpression, Grammar
 
 _MOST_AHEAD = 10  # a year of two digits is at most so many years after the note
+_YEARS_APART = 2  # years between the note and what a pair such as 6/10 would mean as month and year
 _FIRST, _LAST = 1900, 2099  # plausible years of a note; others are typing errors
 
 
@@ -65,6 +66,7 @@ def resolve_order(
     month_first: bool,
     calendar: Calendar,
     month_year: bool | None = None,
+    iso: bool = False,
 ) -> ParsedDate:
     """Resolve pairs of numbers in a date, such as 3/4: day and month, month and day, or month and year.
 
@@ -73,14 +75,21 @@ def resolve_order(
     calendar (Calendar): calendar of the language.
     month_year (Optional[bool]): whether a pair of numbers up to 12 is a month and a year; None for the setting of the
         language.
+    iso (bool): whether the note writes dates as 2016-04-18, so that 02-17 is 17 February.
     RETURNS (ParsedDate): the mention in which each pair of fields "a" and "b" (two numbers of unknown meaning) is
         renamed to "d" and "m" (day and month) or "m" and "y" (month and year).
     """
     if month_year is None:
         month_year = calendar.settings["pair"] == "month_year"
     resolved = []
+    whole = any(expression.kind == "day" for expression in parsed.expressions)
     for expression in parsed.expressions:
-        if "a" in expression.fields:
+        if whole and _is_time(expression):
+            expression = replace(expression, kind="kept", fields={})
+        elif iso and _is_month_and_day(expression):
+            fields = {"m": expression.fields["a"], "d": expression.fields["b"]}
+            expression = replace(expression, kind="day", fields=fields)
+        elif "a" in expression.fields:
             a, b, kind = expression.number("a"), expression.number("b"), expression.kind
             dotted = "." in expression.field_text("s")
             rest = {field: span for field, span in expression.fields.items() if field not in "abs"}
@@ -97,6 +106,19 @@ def resolve_order(
             expression = replace(expression, kind=kind, fields=fields)
         resolved.append(expression)
     return replace(parsed, expressions=resolved)
+
+
+def _is_time(expression: DateExpression) -> bool:
+    """Whether a pair of numbers beside a full date is a time: "07.31 / 18.2.2010"."""
+    a, b = expression.number("a"), expression.number("b")
+    return expression.kind == "pair" and "." in expression.field_text("s") and a < 24 and 12 < b < 60
+
+
+def _is_month_and_day(expression: DateExpression) -> bool:
+    """Whether a pair of numbers has the form of the month and day of an ISO 8601 date: "02-17"."""
+    a, b = expression.number("a"), expression.number("b")
+    plain = expression.kind == "pair" and expression.field_text("s") == "-" and "H" not in expression.fields
+    return plain and 1 <= a <= 12 and 1 <= b <= 31 and len(expression.field_text("a")) == 2
 
 
 def order(a: int, b: int, month_first: bool) -> bool:
@@ -207,8 +229,14 @@ def find_conventions(dates: Sequence[ParsedDate], calendar: Calendar) -> tuple[D
     names = calendar.names["months"]
     named = {(each.number("d"), found[0][1] + 1) for each in every if (found := names.find(each.field_text("M")))}
     days = any(a > 12 >= b > 0 or (a, b) in named for a, b in pairs)
-    month_year = calendar.settings["pair"] == "month_year"
-    resolved = [resolve_order(parsed, month_first, calendar, month_year and not days) for parsed in dates]
+    days = days or any(each.kind == "day" and "a" in each.fields and "/" in each.field_text("s") for each in every)
+    month_year = calendar.settings["pair"] == "month_year" and not days
+    iso = any(_is_iso(each) for each in every)
+    near = _months_near(every) if month_year else frozenset()
+    resolved = []
+    for parsed in dates:
+        own = {(each.number("a"), each.number("b")) for each in parsed.expressions if each.kind == "pair"}
+        resolved.append(resolve_order(parsed, month_first, calendar, month_year and near.isdisjoint(own), iso))
     padded: Counter[tuple[bool, str]] = Counter()
     seen: dict[str, defaultdict[int, float]] = {field: defaultdict(float) for field in "MWSN"}
     for expression in (expression for parsed in resolved for expression in parsed.expressions):
@@ -224,6 +252,30 @@ def find_conventions(dates: Sequence[ParsedDate], calendar: Calendar) -> tuple[D
                 weights[number] += 1 / len(numbers)
     families = {field: sorted(found, key=lambda number: (-found[number], number)) for field, found in seen.items()}
     return DateConventions(month_first, {key: vote > 0 for key, vote in padded.items()}, families), resolved
+
+
+def _is_iso(expression: DateExpression) -> bool:
+    """Whether an expression is a full date such as 2016-04-18."""
+    in_order = all(field in expression.fields for field in "ymd") and expression.fields["y"] < expression.fields["m"]
+    return expression.kind == "day" and in_order and expression.field_text("s") == "-"
+
+
+def _months_near(expressions: Sequence[DateExpression]) -> frozenset[tuple[int, int]]:
+    """Return the pairs of day and month that are within a month of a full date of the note and, read as month and
+    year, years away from all of them: "6/10" beside "2017-10-04".
+    """
+    days = [each for each in expressions if each.kind == "day" and each.number("y") > _FIRST]
+    written = [(each.number("y"), each.number("m" if "m" in each.fields else "b")) for each in days]
+    full = [(year, month) for year, month in written if 1 <= month <= 12]
+    latest = max(full, default=(0, 0))
+    months = {(latest[1] + step - 1) % 12 + 1 for step in (-1, 0, 1)}
+    return frozenset(
+        (a, b)
+        for each in expressions
+        if each.kind == "pair" and full
+        for a, b in [(each.number("a"), each.number("b"))]
+        if b in months and abs(2000 + b - latest[0]) > _YEARS_APART
+    )
 
 
 def find_reference(dates: Sequence[ParsedDate], calendar: Calendar, year: int) -> date | None:

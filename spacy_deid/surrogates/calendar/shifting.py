@@ -12,6 +12,7 @@ from .parsing import DateConventions, ParsedDate, day_of, full_year, nearest, wr
 from .rules import OLDEST_AGE, Shift
 
 _LEAP = 2000
+_MONTHS = 12
 _RECENT = 30  # years before the note: "oct 29" is a month and a year only if the year is within them
 
 
@@ -228,8 +229,8 @@ def _shift_day(w: DateWriter) -> Iterator[Edit]:
         last = next(same, None) or nearest(month, day, _anchor(w))
     heads = list(_numbers_with_ordinals().finditer(w.field_text("H")))
     if not heads:
-        start, end = w.expression.start, w.expression.end
-        yield start, end, w.write(w.move.move_day(last), start, end)
+        start, end, moved = w.expression.start, w.expression.end, w.move.move_day(last)
+        yield start, end, _in_order_of_note(w, moved).write(moved, start, end)
         return
     days = []  # those of a range are in the month of its end, or in the month before if they are greater
     for head in heads:
@@ -241,6 +242,21 @@ def _shift_day(w: DateWriter) -> Iterator[Edit]:
     at = w.fields["H"][0]
     spans = [(at + h.start(1), at + h.end(1), at + h.end()) for h in heads]
     yield from _shift_days(w, spans, [w.move.move_day(each) for each in (*days, last)])
+
+
+def _in_order_of_note(w: DateWriter, moved: date) -> DateWriter:
+    """Return a writer that exchanges day and month if the moved date would be misread otherwise.
+
+    In a Spanish note, "11/30/21" is 30 November, but its surrogate "11/10/20" would be 11 October.
+    """
+    day, month, year = (w.fields.get(field, (0, 0)) for field in "dmy")
+    if moved.day > _MONTHS or w.number("d") <= _MONTHS or not (day[1] and month[1] and max(day, month) < year):
+        return w
+    dotted = "." in w.text[min(day, month)[1] : max(day, month)[0]]  # the day is always first
+    if dotted or (month < day) == w.move.conventions.month_first:
+        return w
+    fields = {**w.fields, "d": month, "m": day}
+    return DateWriter(w.parsed, replace(w.expression, fields=fields), w.move)
 
 
 @lru_cache
@@ -311,7 +327,8 @@ def _shift_month(w: DateWriter) -> Iterator[Edit]:
         return
     digits = w.field_text("y")
     plausible = range(w.move.today.year - _RECENT, w.move.today.year + 2)
-    if "M" in w.fields and len(digits) == 2 and 0 < int(digits) <= 31 and w.year() not in plausible:
+    marked = "y" in w.fields and w.text[: w.fields["y"][0]].endswith(("'", "’"))  # "Feb '02"
+    if "M" in w.fields and len(digits) == 2 and 0 < int(digits) <= 31 and w.year() not in plausible and not marked:
         # "oct 29" in a note of 2010 is a day, and not October 1929.
         fields = {"M": w.fields["M"], "d": w.fields["y"]}
         yield from _shift_day(DateWriter(w.parsed, replace(w.expression, kind="day", fields=fields), w.move))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.date_reader import moved_together
 from spacy_deid.errors import ConfigError
 from spacy_deid.surrogates.calendar import replace_dates
 from spacy_deid.surrogates.calendar.rules import DateRules, Shift, offsets
@@ -186,6 +187,30 @@ def test_the_date_of_a_note_is_its_latest_date_that_is_no_birth():
     old, _ = birth("12/03/1918", "15/06/2014")
     assert int(old[-4:]) > 1918
     assert birth("12/03/1950", reference=None)[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("lang", "texts"),
+    [
+        ("fi", ["7. joulukuuta 2022", "28/2/1969", "5/12"]),
+        ("fi", ["2017-10-04", "6/10"]),
+        ("fi", ["2016-04-04", "02-17"]),
+        ("es", ["25/04/1998", "11/30/2021"]),
+        ("es", ["02/11/2021", "nueve días del mes de noviembre"]),
+    ],
+)
+@pytest.mark.parametrize("number", range(8))
+def test_a_date_in_another_order_than_the_note_moves_with_its_other_dates(lang, texts, number):
+    made = replace(*texts, lang=lang, key=ProjectKey(bytes(range(32))).patient(str(number)))
+    flags = list(moved_together(list(zip(texts, made, strict=True)), lang))
+    assert flags
+    assert all(flags)
+
+
+def test_a_time_beside_a_date_stays():
+    made = replace("07.31 / 18.2.2010", lang="fi")[0]
+    assert made.startswith("07.31 / ")
+    assert made != "07.31 / 18.2.2010"
 
 
 def test_a_day_without_a_year_moves_with_the_full_dates_of_the_note():

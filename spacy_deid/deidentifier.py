@@ -42,7 +42,7 @@ from .errors import ConfigError, DeidError, Errors, InputError, NotDeidentified,
 from .io import read_bytes
 from .lang import get_language
 from .loading import (
-    check_length,
+    check_text,
     find_component,
     find_components,
     load,
@@ -388,7 +388,7 @@ class Deidentifier:
         if isinstance(source, Doc):
             if item.ehr:
                 source._.ehr = dict(item.ehr)
-            check_length(self.nlp, source.text)
+            check_text(self.nlp, source.text)
             return collect(source if EDITS in source.user_data else self.nlp(source))
         if not isinstance(source, Document | Path | File):
             raise InputError(Errors.D774.format(kind=type(source).__name__))
@@ -398,7 +398,7 @@ class Deidentifier:
 
     def _make_doc(self, text: str, ehr: Mapping[str, Any]) -> Doc:
         """Tokenize a text. RAISES: InputError (D775) if it is longer than the pipeline allows."""
-        check_length(self.nlp, text)
+        check_text(self.nlp, text)
         doc = self.nlp.make_doc(text)
         if ehr:
             doc._.ehr = dict(ehr)

@@ -768,6 +768,10 @@ class Errors:
         "the text has {length:,} characters, more than the limit nlp.max_length of {limit:,}. Split it, or increase "
         "nlp.max_length: a million characters need about 130 MB of memory"
     )
+    D786 = (
+        "the text has a surrogate code point (U+{code:04X}) at offset {offset}, which is not a character. Decode the note "
+        "again, with its own encoding and without 'surrogateescape'"
+    )
     D776 = "{setting} must be {wanted}, got {value}"
     D778 = (
         "this script starts worker processes when a worker process imports it. Start them under "

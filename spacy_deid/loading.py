@@ -27,15 +27,19 @@ MAX_LENGTH = 50_000_000
 _PARSERS = frozenset({"parser", "beam_parser", "ner", "beam_ner"})  # spaCy's need 1 GB for 100,000 characters
 
 
-def check_length(nlp: Language, text: str) -> None:
-    """Check that a text is not too long for a pipeline. The error of spaCy would be about its parser.
+def check_text(nlp: Language, text: str) -> None:
+    """Check that a pipeline can process a text. The error of spaCy about its length would be about its parser.
 
     nlp (Language): the pipeline, with its limit ``max_length``.
     text (str): the text.
-    RAISES: InputError (D775) if the text is longer than the limit.
+    RAISES: InputError if the text is longer than the limit (D775), or has a surrogate code point (D786).
     """
     if len(text) > nlp.max_length:
         raise InputError(Errors.D775.format(length=len(text), limit=nlp.max_length))
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(Errors.D786.format(code=ord(text[error.start]), offset=error.start)) from None
 
 
 def shipped_pipelines() -> dict[str, Path]:

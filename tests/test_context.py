@@ -222,6 +222,16 @@ def test_ehr_context_belongs_to_its_doc(nlp):
     assert other._.ehr == {}
 
 
+@pytest.mark.parametrize("name", ["ehr", "deid_text", "deid_edits", "deid_trace", "deid_warnings", "deid_map"])
+def test_an_extension_that_was_removed_is_installed_again(nlp, name):
+    doc = nlp(TEXT)
+    Doc.remove_extension(name)
+    install_extensions()
+    assert Doc.has_extension(name)
+    assert doc._.deid_text == RELEASED
+    assert doc._.deid_map(len(TEXT)) == len(RELEASED)
+
+
 def test_installing_the_extensions_again_changes_nothing(nlp):
     doc = nlp(TEXT)
     install_extensions()

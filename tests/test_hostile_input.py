@@ -83,6 +83,13 @@ def test_any_text_is_redacted(pipeline: Language, text: str):
         assert TOWN not in doc._.deid_text
 
 
+def test_a_surrogate_code_point_is_refused_with_its_offset(pipeline_folder: Path):
+    result = spacy_deid.Deidentifier(pipeline_folder)(f"{TOWN} \udc80")
+    assert not result.ok
+    assert f"U+DC80) at offset {len(TOWN) + 1}" in result.reason
+    assert TOWN not in result.reason
+
+
 def test_crlf_and_mark_stay(redact, tmp_path: Path):
     (tmp_path / "a.txt").write_bytes(("\ufeff" + NOTE.replace("\n", "\r\n")).encode())
     assert redact(tmp_path / "a.txt").exit_code == 0

@@ -116,5 +116,5 @@ def test_an_unknown_policy_is_refused_with_the_known_ones():
 
 
 def test_a_policy_replaces_what_it_replaces_or_tags():
-    policy = Policy("own", {"DATE": "generalize", "SEX": "keep", "CITY": "tag"}, "replace")
+    policy = Policy("own", "replace", {"DATE": "generalize", "SEX": "keep", "CITY": "tag"})
     assert [policy.replaces(label) for label in ("PATIENT", "CITY", "DATE", "SEX")] == [True, True, False, False]

@@ -6,7 +6,7 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 
 from spacy_deid.errors import ConfigError, DeidError, NotDeidentified
 from spacy_deid.spans import (
@@ -14,6 +14,7 @@ from spacy_deid.spans import (
     Evidence,
     check_key,
     read_evidence,
+    refuse_entities,
     refuse_groups,
     require_groups,
     settle_label,
@@ -226,3 +227,29 @@ def test_candidates_of_one_label_that_only_touch_stay_two():
 )
 def test_a_guess_takes_the_label_of_cues_that_agree_and_hold_nearly_all_of_it(cues, label):
     assert settle_label(0, 2, "PHONE", cues) == label
+
+
+@pytest.mark.parametrize(
+    ("decided", "refused"),
+    [([], True), ([(0, 3)], False), ([(0, 8)], False), ([(0, 2)], True), ([(4, 8)], True), ([(0, 3), (4, 8)], False)],
+)
+def test_an_entity_lies_within_what_was_decided(decided, refused):
+    doc = NLP("Ana Ruiz")
+    doc.ents = [Span(doc, 0, 1, "PATIENT")]
+    if not refused:
+        return refuse_entities(doc, decided)
+    with pytest.raises(NotDeidentified, match="PATIENT at 0:3"):
+        refuse_entities(doc, decided)
+
+
+def test_entities_of_other_kinds_need_no_decision():
+    doc = NLP("Ana Ruiz")
+    doc.ents = [Span(doc, 0, 2, "DISEASE")]
+    refuse_entities(doc, [])
+
+
+def test_groups_that_nobody_merged_are_named_in_order(doc):
+    for key in ("deid/z", "deid/b"):
+        write_evidence(doc, key, [])
+    with pytest.raises(NotDeidentified, match="deid/b, deid/z"):
+        refuse_groups(doc, [KEY], "deid_merge")

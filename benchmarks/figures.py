@@ -44,6 +44,7 @@ DOCUMENTS = (
     "docs/reference/model_card_es.md",
     "docs/reference/model_card_fi.md",
     "docs/reference/model_card_masked_lm.md",
+    "docs/design/security.md",
     "docs/design/surprisal.md",
     "docs/reference/surrogate_benchmarks.md",
     "docs/reference/peers.md",

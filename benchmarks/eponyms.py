@@ -75,16 +75,20 @@ def kept_out(path: Path) -> dict[str, list[str]]:
 
 
 class Hidden:
-    """A medical dictionary that does not find what overlaps given spans."""
+    """A medical dictionary that does not find what contains the words of given texts, or is a part of them.
+
+    `deid_recovery` searches stretches of a note, so that offsets in the note say nothing here.
+    """
 
     def __init__(self, dictionary: MedicalDictionary) -> None:
         self.dictionary, self.version = dictionary, dictionary.version
-        self.spans: list[tuple[int, int, str]] = []
+        self.texts: list[str] = []
 
     def find(self, text: str) -> list[MedicalMatch]:
         """Find the other terms of a text."""
+        spans = [m.span() for hidden in self.texts for m in re.finditer(re.escape(hidden), text)]
         found = self.dictionary.find(text)
-        return [m for m in found if not any(start < m.end and m.start < end for start, end, _ in self.spans)]
+        return [m for m in found if not any(start < m.end and m.start < end for start, end in spans)]
 
 
 def write_case(template: str, names: Sequence[str], lang: str, *, person: bool) -> tuple[Case, list[tuple[int, int]]]:
@@ -134,7 +138,8 @@ class Given:
         for text, flags in zip(texts, self.flags, strict=True):
             doc = self.nlp.make_doc(text)
             doc.user_data["flags"] = list(flags)
-            self.nlp.get_pipe("deid_recovery").medical.spans = list(flags)  # type: ignore[attr-defined]
+            hidden = sorted({text[start:end] for start, end, _ in flags})
+            self.nlp.get_pipe("deid_recovery").medical.texts = hidden  # type: ignore[attr-defined]
             yield self.nlp(doc)
 
 

@@ -33,6 +33,9 @@ def found(lang, text):
         ("fi", "Xanthoun manööveri ei auttanut.", "Xanthoun manööveri"),
         ("fi", "Xanthoun koe negatiivinen.", "Xanthoun koe"),
         ("fi", "Anamneesissa Xanthou.", "Xanthou"),
+        ("fi", "Suunnitteilla Xanthoun leikkaus.", "Xanthoun leikkaus"),
+        ("fi", "Aiemmin Xanthoun leikkaus.", "Xanthoun leikkaus"),
+        ("fi", "Xanthoun dreeni paikallaan.", "Xanthoun dreeni"),
     ],
 )
 def test_an_eponym_is_found_by_the_words_around_it(lang, text, eponym):
@@ -61,6 +64,8 @@ def test_an_eponym_is_found_by_the_words_around_it(lang, text, eponym):
         ("fi", "Xanthoun tauti on edennyt."),
         ("fi", "Xanthoun leikkaus on maanantaina."),
         ("fi", "Xanthoun testitulokset valmistuivat."),
+        ("fi", "Xanthoun katetri vaihdettiin yöllä."),
+        ("fi", "Virtasen dreeni paikallaan."),
         ("fi", "Virtasen koe negatiivinen."),
     ],
 )

@@ -312,6 +312,13 @@ class Errors:
         "check the label scheme"
     )
 
+    # the dossier
+    D358 = "dossier: {path} is not the output of '{command}'. Write it again with: spacy-deid {command}"
+    D359 = (
+        "dossier {path} is not valid: {reason}. Do not rely on it: ask for the original, or check it with the key that "
+        "it was signed with"
+    )
+
     # the token classifier
     D200 = "component '{name}': threshold must be between 0 and 1, got {threshold}. Correct the component's thresholds"
     D201 = (

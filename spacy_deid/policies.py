@@ -42,6 +42,7 @@ class Policy:
     labels (Mapping[str, str]): canonical label → action.
     reference_year (int): year from which ages are computed when years are generalized; 0 for the year of the run.
     sure (float): minimum score, above 0 and at most 1, of all detections of a person's name that is kept.
+    description (str): what was agreed on, and why.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Policy:
     labels: Mapping[str, str] = field(default_factory=dict)
     reference_year: int = 0
     sure: float = SURE
+    description: str = ""
 
     @property
     def year(self) -> int:
@@ -114,4 +116,4 @@ def _check(data: dict[str, Any], path: str) -> Policy:
     if not isinstance(sure, int | float) or isinstance(sure, bool) or not 0 < sure <= 1:
         raise ConfigError(Errors.D506.format(path=path, reason="'sure' must be a number above 0 and at most 1"))
     name = str(data.get("name", Path(path).stem))
-    return Policy(name, str(data["default"]), labels, year, float(sure))
+    return Policy(name, str(data["default"]), labels, year, float(sure), str(data.get("description", "")))

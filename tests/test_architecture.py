@@ -82,7 +82,8 @@ ARROWS = {
     "results surrogates",
     "app": "__init__ cda deidentifier dictionaries documents errors evaluation exports fhir hl7 io labels llm loading "
     "offsets processes results saving spans surrogates vault",
-    "cli": "__init__ adaptation app audit background cda data_models deidentifier dictionaries documents ehr "
+    "dossier": "__init__ audit errors evaluation labels loading policies saving surrogates",
+    "cli": "__init__ adaptation app audit background cda data_models deidentifier dictionaries documents dossier ehr "
     "ehr_fields errors evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies "
     "processes registries results sampling saving spans surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",

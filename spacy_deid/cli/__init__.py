@@ -15,6 +15,7 @@ from .cda import cda
 from .corpus import annotate, convert, synth
 from .dictionary import counts, dictionary, medical
 from .doctor import check_installation
+from .dossier import dossier
 from .fhir import fhir
 from .hl7 import hl7
 from .info import demo, info
@@ -44,6 +45,7 @@ app.command()(run)
 app.command(name="adapt")(adapt_pipeline)
 app.command()(serve)
 app.add_typer(dictionary)
+app.add_typer(dossier)
 app.add_typer(key)
 app.add_typer(counts)
 app.add_typer(medical)

@@ -129,7 +129,7 @@ def report(table: list[Shipped], package: Path = PACKAGE) -> str:
     for entry in rows:
         made_of = ", ".join(f"{'**' * s.share_alike}{s.title}{'**' * s.share_alike}" for s in entry.derives)
         made_by = f"`{entry.made_by}`" if entry.made_by else ""
-        shown = ", ".join(f"`{pattern}`" for pattern in entry.paths) + f" ({len(files[entry])})"
+        shown = ", ".join(f"`{pattern}`" for pattern in entry.paths) + f" ({len(files[entry])})" * bool(entry.derives)
         made_of = made_of or "this project"
         lines.append(f"| {shown} | {entry.what} | {made_of} | {entry.licence} | {entry.if_adapted} | {made_by} |")
     sources = sorted({source for entry in rows for source in entry.derives}, key=lambda source: source.title)

@@ -13,6 +13,7 @@ import typer
 
 from ..dossier import make_dossier, render, sign, verify
 from ..dossier.figures import Attachments
+from ..dossier.legal import effective_policy
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation.documents import read_text
 from ..io import write_whole
@@ -65,10 +66,12 @@ def make(
         documents = read_gold(gold, scheme)
         nlp = load(pipeline, operating_point=operating_point)
         surrogate: Any = next(iter(find_components(nlp, "deid_surrogate", required=not (policy and style))), None)
+        chosen = load_policy(policy) if policy else surrogate.policy
+        releases = getattr(surrogate.style, "releases", None) if surrogate and style in (None, "surrogate") else None
         content = make_dossier(
             nlp,
             documents,
-            policy=load_policy(policy) if policy else surrogate.policy,
+            policy=effective_policy(chosen, releases) if releases else chosen,
             style=style or surrogate.style_name,
             key=secret,
             data=data or gold.name,

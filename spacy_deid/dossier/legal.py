@@ -4,8 +4,8 @@ The tables say what a policy does. They are not legal advice, and they do not sa
 misses some identifiers, and facts that no label covers can identify as well.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..evaluation.report import category_of
@@ -69,7 +69,21 @@ KINDS = (
     Kind("date", "recital 26, singling out", ("DATE",), "Dates of treatment link a note to other records."),
 )
 
+# what a limited data set may contain of the eighteen identifiers: 45 CFR 164.514(e)(2), as far as a label has no more
+LIMITED_DATA_SET = {"AGE", "DATE", "CITY", "ZIP", "TERRITORY"}
+
 Counts = Mapping[str, Mapping[str, Any]]  # label → "entities" and "missed" of the gold notes
+
+
+def effective_policy(policy: Policy, released: Callable[[str], bool]) -> Policy:
+    """Make the policy that describes what a release does: labels whose surrogates release the original are kept.
+
+    policy (Policy): the policy.
+    released (Callable[[str], bool]): whether the style releases values of a label although the policy replaces them.
+    RETURNS (Policy): the policy with these labels as "keep".
+    """
+    kept = {label: "keep" for label in LABELS if policy.action(label) == "replace" and released(label)}
+    return replace(policy, labels={**policy.labels, **kept})
 
 
 def map_hipaa(policy: Policy, counts: Counts) -> list[dict[str, Any]]:
@@ -140,7 +154,7 @@ def judge_hipaa(policy: Policy) -> str:
             "the detectors find them. Safe Harbor also asks that you have no actual knowledge that what is left could "
             "identify a person. No detector finds everything, so an expert may have to judge the rest."
         )
-    if policy.name == "limited_data_set":
+    if set(stays) <= LIMITED_DATA_SET:
         return (
             "The policy keeps what a limited data set may contain (45 CFR 164.514(e)). The notes stay protected "
             "health information and may be given away under a data use agreement only."

@@ -10,13 +10,15 @@ import spacy_deid
 from spacy_deid.audit.estimate import Rate
 from spacy_deid.dossier import make_dossier, render, sign, verify
 from spacy_deid.dossier.figures import Attachments
-from spacy_deid.dossier.legal import KINDS, judge_hipaa, list_kept, map_gdpr, map_hipaa
+from spacy_deid.dossier.legal import KINDS, effective_policy, judge_hipaa, list_kept, map_gdpr, map_hipaa
 from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity, write_folder
 from spacy_deid.evaluation.fairness import compare
 from spacy_deid.labels import HIPAA, LABELS
 from spacy_deid.policies import Policy, load_policy, shipped_policies
 from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.strategies import keep
+from spacy_deid.surrogates.style import SurrogateStyle
 
 CANARY = "Zebulonia"
 TEXT = f"Nombre: {CANARY} Quintamar. NHC: 4471906. Ocupación: espeleólogo zurdo."
@@ -131,6 +133,20 @@ def test_a_policy_that_keeps_a_number_needs_an_expert():
     assert "MRN" in row["remark"]
     assert "expert determination" in judge_hipaa(policy)
     assert [kept["label"] for kept in list_kept(policy)] == ["MRN"]
+
+
+def test_a_policy_named_like_a_limited_data_set_is_judged_by_its_labels():
+    policy = Policy("limited_data_set", labels={"DATE": "keep", "MRN": "keep"})
+    assert "expert determination" in judge_hipaa(policy)
+    assert "data use agreement" in judge_hipaa(Policy("ours", labels={"DATE": "keep"}))
+
+
+def test_labels_that_the_style_releases_are_kept():
+    style = SurrogateStyle(labels={"CITY": keep})
+    policy = effective_policy(load_policy("strict"), style.releases)
+    assert policy.action("CITY") == "keep"
+    assert policy.action("MRN") == "replace"
+    assert next(row for row in map_hipaa(policy, {}) if row["letter"] == "B")["status"] == "stays"
 
 
 def test_every_label_is_a_kind_of_personal_data_of_the_gdpr():

@@ -115,6 +115,9 @@ def test_other_labels_are_unchanged(label):
         ("en", "whiskey alpha bravo echo november alpha"),
         ("es", "doble ve i e erre zeta be a"),
         ("fi", "paavo eemeli tyyne tyyne risto"),
+        ("fi", "koo aa ärrä ee äs äl aa hoo tee ii"),
+        ("fi", "oo äs äs ii aa än"),
+        ("en", "jay oh en ee ess"),
     ],
 )
 def test_a_name_that_cannot_be_read_and_one_that_is_spelled_out_get_a_tag(lang, name):

@@ -23,14 +23,13 @@ import httpx
 import psutil
 import typer
 
-from spacy_deid.evaluation.rows import MetricRow, replace_rows
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 
 from .screenshots import serve
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
 
-COMMAND = "python -m benchmarks.service"
 CLIENTS, HALF_OPEN, LETTERS = 50, 300, 50
 
 
@@ -152,28 +151,30 @@ def memory(pid: int) -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 1000
 
 
-def rows(figures: dict[str, tuple[float, float | None, str]], data: str) -> list[MetricRow]:
+def rows(figures: dict[str, tuple[float, float | None, str]], data: str, command: str) -> list[MetricRow]:
     """Convert figures to rows."""
     today = date.today().isoformat()
     return [
-        MetricRow(name, round(value, 3), target, better, data, "sample", COMMAND, today)  # type: ignore[arg-type]
+        MetricRow(name, round(value, 3), target, better, data, "sample", command, today)  # type: ignore[arg-type]
         for name, (value, target, better) in figures.items()
     ]
 
 
 @app.command()
 def main(
+    context: typer.Context,
     seconds: Annotated[float, typer.Option(help="Duration of the load in seconds.")] = 120,
     metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/service.json"),
 ) -> None:
     """Measure the service under load."""
+    command = command_line("benchmarks.service", context)
     with TemporaryDirectory() as folder:
         process, url = serve(Path(folder) / "data")
         try:
-            measured = rows(load(url, process, seconds), f"service, {CLIENTS} clients")
+            measured = rows(load(url, process, seconds), f"service, {CLIENTS} clients", command)
             names = f"service, {CLIENTS} clients and {HALF_OPEN} half-open connections"
-            measured += rows(load_half_open(url, process, seconds / 2), names)
-            measured += rows(job(url, process), f"service, a job of {LETTERS} letters")
+            measured += rows(load_half_open(url, process, seconds / 2), names, command)
+            measured += rows(job(url, process), f"service, a job of {LETTERS} letters", command)
         finally:
             process.terminate()
             process.wait()

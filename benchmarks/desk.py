@@ -138,6 +138,19 @@ def measure(
     write_figures(metrics, figures, f"a job of {documents} documents", command)
 
 
+def read_twice(url: str, file: str) -> None:
+    """Finish a file as two reviewers, of whom the second releases two spans, and adjudicate one of them."""
+    with httpx.Client(base_url=url, timeout=60, trust_env=False) as client:
+        spans = client.get(f"/v1/files/{file}/findings").json()["spans"]
+        places = [{"start": span["start"], "end": span["end"]} for span in (spans[0], spans[-1])]
+        changes: list[dict[str, Any]] = [{"action": "finish", "sure": True}]
+        changes += [{"action": "release", "reviewer": 2, **place} for place in places]
+        changes += [{"action": "finish", "sure": True, "reviewer": 2}]
+        for change in changes:
+            client.post(f"/files/{file}/review", json=change).raise_for_status()
+        client.post(f"/files/{file}/differences", data={**places[0], "take": 2})
+
+
 @app.command()
 def screenshots(output: Annotated[Path, typer.Option(help="Folder of the pictures.")]) -> None:
     """Take screenshots of each page at three widths, light and dark."""
@@ -149,9 +162,12 @@ def screenshots(output: Annotated[Path, typer.Option(help="Folder of the picture
         try:
             browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             job = add_job(url, letters)
-            files = {file["name"]: f"{url}/files/{file['id']}" for file in job["files"]}
+            names = dict(zip(("pdf", "scan", "text", "web"), (file["id"] for file in job["files"]), strict=False))
+            read_twice(url, names["text"])
             paths = {"documents": url, "job": f"{url}/jobs/{job['id']}", "report": f"{url}/jobs/{job['id']}/report"}
-            paths |= dict(zip(("pdf", "scan", "text", "web"), files.values(), strict=False))
+            paths |= {name: f"{url}/files/{file}" for name, file in names.items()}
+            paths |= {"agreement": f"{paths['job']}/agreement", "differences": f"{paths['text']}/differences"}
+            paths |= {"confirm": f"{paths['web']}/download"}
             for device, (width, height) in WIDTHS.items():
                 for mode in ("light", "dark"):
                     view = {"width": width, "height": height}

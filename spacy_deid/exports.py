@@ -2,18 +2,19 @@
 
 The labelled values of a record are released in one call of `Deidentifier.release`, as the detections of one text. So
 policy, style and surrogates are those of the notes, and the parts of a name stay together. `build_dictionary` opens a
-temporary dictionary of the persons of an export, and `release_drafts` releases the records of HL7 v2 and CDA.
+temporary dictionary of the persons of an export, and `release_records` releases the records of HL7 v2 and CDA.
 """
 
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .deidentifier import Deidentifier
 from .dictionaries.store import LocalStore, StoreWriter
@@ -238,25 +239,59 @@ class Draft(Protocol):
         ...
 
 
-def release_drafts(
-    deid: Deidentifier,
-    pairs: Sequence[tuple[Outcome, Draft | None]],
-    dictionary: ExportDictionary,
-    *,
-    n_process: int,
-    seconds: float,
-) -> None:
-    """De-identify some records, whose texts go through the pipeline as one stream, and complete their outcomes.
+class Batches(NamedTuple):
+    """How records go through the pipeline.
 
-    deid (Deidentifier): the deidentifier.
-    pairs (Sequence): outcome and parts of each record; one without parts is finished already.
-    dictionary (ExportDictionary): the dictionary of the export.
+    size (int): number of records whose texts go through it together.
     n_process (int): number of worker processes.
     seconds (float): time limit for a document in a record, 0 for none.
     """
+
+    size: int
+    n_process: int
+    seconds: float
+
+
+def release_records(
+    deid: Deidentifier,
+    records: Iterable[bytes],
+    split: Callable[[bytes, int], tuple[Outcome, Draft | None]],
+    dictionary: ExportDictionary,
+    batches: Batches,
+) -> Iterator[Outcome]:
+    """De-identify records. One that fails does not affect the others.
+
+    deid (Deidentifier): the deidentifier.
+    records (Iterable[bytes]): the records.
+    split (Callable): takes a record and its number, from 1. Returns its outcome, which is final without parts, and its
+        parts.
+    dictionary (ExportDictionary): the dictionary of the export.
+    batches (Batches): how they go through the pipeline.
+    YIELDS (Outcome): one outcome per record, in order.
+    RAISES: ConfigError (D989) if no records were read before.
+    """
+    numbered = enumerate(records, 1)
+    while batch := list(islice(numbered, batches.size)):
+        _ = dictionary.store
+        pairs = [split(data, number) for number, data in batch]
+        _release_drafts(deid, pairs, dictionary, batches)
+        yield from (outcome for outcome, _ in pairs)
+
+
+def _release_drafts(
+    deid: Deidentifier,
+    pairs: Sequence[tuple[Outcome, Draft | None]],
+    dictionary: ExportDictionary,
+    batches: Batches,
+) -> None:
+    """De-identify some records, whose texts go through the pipeline as one stream, and complete their outcomes.
+
+    pairs (Sequence): outcome and parts of each record; one without parts is finished already.
+    """
     items = [(outcome, draft, item) for outcome, draft in pairs if draft is not None for item in draft.items]
-    limit = seconds if any(isinstance(item.source, File) for *_, item in items) else 0
-    results = deid.pipe(((item.source, draft.ehr) for _, draft, item in items), n_process=n_process, seconds=limit)
+    limit = batches.seconds if any(isinstance(item.source, File) for *_, item in items) else 0
+    sources = ((item.source, draft.ehr) for _, draft, item in items)
+    results = deid.pipe(sources, n_process=batches.n_process, seconds=limit)
     for (outcome, draft, item), result in zip(items, results, strict=True):
         outcome.warnings += [f"{item.path}: {warning}" for warning in result.warnings]
         outcome.labels.update(edit.label for edit in result.edits if edit.label)

@@ -131,13 +131,7 @@ def describe_job(store: Store, job: str, *, files: bool = True) -> JobInfo:
 
 
 def add_result_routes(api: APIRouter, store: Store, audit: AuditLog) -> None:
-    """Add the routes that return findings, texts and released files, and those for reviewers' decisions."""
-
-    @api.get("/jobs/{job}/decisions", tags=["review"], responses=declare_problems(400, 404, 422))
-    def list_decisions(job: str, limit: Limit = 1000, cursor: Cursor = "") -> DecisionPage:
-        """The log of decisions on the files of a job: times, places, labels."""
-        items, following = store.page_decisions(job, limit, cursor)
-        return DecisionPage(items=[LoggedDecision(**item) for item in items], next=following)
+    """Add the routes that return files and what was released of them, which is recorded in the audit log before."""
 
     @api.get(
         "/jobs/{job}/download",
@@ -170,6 +164,30 @@ def add_result_routes(api: APIRouter, store: Store, audit: AuditLog) -> None:
         """A file: its state, pages, counts, and warnings about what a person should check."""
         return FileInfo(**show_file(store.file(file)))
 
+    @api.get(
+        "/files/{file}/download",
+        tags=["files"],
+        response_class=Response,
+        responses={**BYTES, **declare_problems(400, 404, 422)},
+    )
+    def download_file(request: Request, file: str, names: bool = False, accept_warnings: bool = False) -> Response:
+        """The released file. If it has warnings, `accept_warnings` is required: a person should check it first."""
+        row = store.file(file)
+        data = released_of(store, row, accept_warnings)
+        audit.record(user_of(request).name, "release", job=row.job, file=row.id, released=data)
+        headers = attachment(released_name(row, names))
+        return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+def add_review_routes(api: APIRouter, store: Store) -> None:
+    """Add the routes that return findings and texts, and those for reviewers' decisions."""
+
+    @api.get("/jobs/{job}/decisions", tags=["review"], responses=declare_problems(400, 404, 422))
+    def list_decisions(job: str, limit: Limit = 1000, cursor: Cursor = "") -> DecisionPage:
+        """The log of decisions on the files of a job: times, places, labels."""
+        items, following = store.page_decisions(job, limit, cursor)
+        return DecisionPage(items=[LoggedDecision(**item) for item in items], next=following)
+
     @api.get("/files/{file}/findings", tags=["files"], responses=declare_problems(400, 404, 422))
     def get_findings(file: str) -> Findings:
         """The findings of a file: spans of the original text with their traces, without the text."""
@@ -188,20 +206,6 @@ def add_result_routes(api: APIRouter, store: Store, audit: AuditLog) -> None:
         if data is None:
             raise InputError(Errors.D902.format(state=row.state, wanted="it has no such text yet"))
         return Response(data, media_type="text/plain; charset=utf-8")
-
-    @api.get(
-        "/files/{file}/download",
-        tags=["files"],
-        response_class=Response,
-        responses={**BYTES, **declare_problems(400, 404, 422)},
-    )
-    def download_file(request: Request, file: str, names: bool = False, accept_warnings: bool = False) -> Response:
-        """The released file. If it has warnings, `accept_warnings` is required: a person should check it first."""
-        row = store.file(file)
-        data = released_of(store, row, accept_warnings)
-        audit.record(user_of(request).name, "release", job=row.job, file=row.id, released=data)
-        headers = attachment(released_name(row, names))
-        return Response(data, media_type="application/octet-stream", headers=headers)
 
     @api.post("/files/{file}/decisions", tags=["review"], responses=declare_problems(400, 404, 408, 413, 422, 503))
     def decide(file: str, decision: Decision) -> ReviewAnswer:

@@ -15,7 +15,7 @@ from .. import __version__
 from ..errors import DeidError, Errors
 from .access import find_rule
 from .audit_log import AuditLog
-from .job_api import add_job_routes, add_result_routes
+from .job_api import add_job_routes, add_result_routes, add_review_routes
 from .monitoring import Monitor
 from .pages import make_pages, show_problem
 from .problems import PROBLEM, Problem, declare_problems, describe_problem, invalid_fields, make_problem
@@ -99,6 +99,7 @@ def make_api(
     add_record_routes(api, service, texts, monitor, audit)
     add_job_routes(api, service, store)
     add_result_routes(api, store, audit)
+    add_review_routes(api, store)
     root.include_router(api)
     return root
 

@@ -8,7 +8,6 @@ word is searched for only in the notes of a patient.
 
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from ..dictionaries.store import StoreWriter
@@ -23,7 +22,6 @@ _SEXES = {"F": "female", "M": "male", "UN": "other"}  # AdministrativeGender, 2.
 _OLD_NAMES = frozenset({"BR", "SP"})  # EntityNamePartQualifier: name at birth, name of a spouse
 _SCHEMES = ("tel:", "fax:", "sms:", "mailto:", "x-text-fax:", "x-text-tel:")
 _DAY = len("2000-01-31")
-_KEPT = 5_000  # patients whose terms are collected before they are written
 _OTHER = "patient"  # the owner of numbers that belong to no person, such as that of an encounter
 
 
@@ -39,7 +37,6 @@ class Identities:
         self._profile = profile
         self._root = root
         self.dictionary = ExportDictionary(lang, "cda")
-        self._waiting: dict[str, dict[tuple[Cell, ...], None]] = {}
 
     def __repr__(self) -> str:
         return "Identities(…)"
@@ -56,25 +53,8 @@ class Identities:
         for source, cells in found:
             if source in ("clinician", "organization", "location"):
                 self.dictionary.add_institution(writer, source, cells)
-        people = self._waiting.setdefault(patient_id, {})
-        people |= {tuple(cells): None for source, cells in found if source not in ("organization", "location")}
-        if len(self._waiting) > _KEPT:
-            self._write_waiting(writer)
-
-    def finish(self, writer: StoreWriter, folder: Path) -> None:
-        """Write the terms of the patients and open the dictionary.
-
-        writer (StoreWriter): the dictionary, which is made current.
-        folder (Path): its folder.
-        """
-        self._write_waiting(writer)
-        self.dictionary.finish(writer, folder)
-
-    def _write_waiting(self, writer: StoreWriter) -> None:
-        """Write the collected terms."""
-        for patient_id, people in self._waiting.items():
-            self.dictionary.add_patient(writer, patient_id, list(people))
-        self._waiting.clear()
+        own = (cells for source, cells in found if source not in ("organization", "location"))
+        self.dictionary.collect(writer, patient_id, own)
 
     def find_person(self, document: Any) -> Person:
         """Find whom a document is about.

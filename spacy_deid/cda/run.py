@@ -11,7 +11,6 @@ a temporary folder that only its owner can read, and is deleted at the end.
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,7 +18,7 @@ from typing import Self
 from ..deidentifier import Deidentifier
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError, describe_system
-from ..exports import Outcome, build_dictionary, release_drafts, write_released
+from ..exports import Batches, Outcome, build_dictionary, release_records, write_released
 from ..loading import find_component
 from ..surrogates.keys import ProjectKey
 from .identities import Identities
@@ -69,7 +68,7 @@ class CdaDeidentifier:
         policy = find_component(deid.nlp, "deid_surrogate").policy
         self._splitter = Splitter(self.profile, self._identities, secret, limits_ages=policy.action("AGE") != "keep")
         self._dictionaries, self._folder = dictionaries, folder
-        self._batch_size, self._n_process, self._seconds = batch_size, n_process, seconds
+        self._batches = Batches(batch_size, n_process, seconds)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -92,7 +91,7 @@ class CdaDeidentifier:
             for data in documents:
                 with suppress(InputError):
                     self._identities.read(parse_document(data, "document"), writer)
-            self._identities.finish(writer, folder)
+            self._identities.dictionary.finish(writer, folder)
 
         build_dictionary(self.deid, self._stack, fill, dictionaries=self._dictionaries, folder=self._folder)
 
@@ -114,22 +113,17 @@ class CdaDeidentifier:
         YIELDS (Outcome): one outcome per document, in order.
         RAISES: ConfigError (D989) if no documents were read before.
         """
-        numbered = enumerate(documents, 1)
-        while batch := list(islice(numbered, self._batch_size)):
-            dictionary = self._identities.dictionary
-            _ = dictionary.store
-            pairs = [self._split(data, path or f"document {number}") for number, data in batch]
-            release_drafts(self.deid, pairs, dictionary, n_process=self._n_process, seconds=self._seconds)
-            yield from (outcome for outcome, _ in pairs)
 
-    def _split(self, data: bytes, path: str) -> tuple[Outcome, Draft | None]:
-        """Split a document. RETURNS: its outcome, which is final if it failed, and its parts."""
-        outcome = Outcome(TYPE, path)
-        try:
-            return outcome, self._splitter.split(parse_document(data, path))
-        except Exception as error:
-            outcome.fail(error)
-            return outcome, None
+        def split(data: bytes, number: int) -> tuple[Outcome, Draft | None]:
+            """Split a document. RETURNS: its outcome, which is final if it failed, and its parts."""
+            outcome = Outcome(TYPE, path or f"document {number}")
+            try:
+                return outcome, self._splitter.split(parse_document(data, outcome.path))
+            except Exception as error:
+                outcome.fail(error)
+                return outcome, None
+
+        return release_records(self.deid, documents, split, self._identities.dictionary, self._batches)
 
     def release_file(self, source: Path, target: Path, note: Callable[[Outcome], None]) -> bool:
         """De-identify a file with a document, and write it completely or not at all.

@@ -45,6 +45,7 @@ _ROLES = {
 _SCREENED = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "MRN", "PHONE", "EMAIL", "STREET"})
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LONGEST = 5  # words of a name
+_COLLECTED = 5_000  # patients whose persons are collected before they are written
 _SHORTEST = 4  # letters of a term that kept codes, addresses and shared texts are screened for
 
 
@@ -91,6 +92,7 @@ class ExportDictionary:
         self._tables = {source: _table(source, lang, standard) for source in _ROLES}
         self._maker = EntryMaker(BuildReport(list(self._tables.values())), {lang: Ambiguity.of(lang)})
         self._store: LocalStore | None = None
+        self._collected: dict[str, dict[tuple[Cell, ...], None]] = {}
 
     def cells(self, source: str, values: Iterable[tuple[str, str]]) -> list[Cell]:
         """Clean the values of one person or institution.
@@ -114,12 +116,30 @@ class ExportDictionary:
         if normal_id(patient_id):
             writer.add_patient(patient_id, self._entries(people))
 
+    def collect(self, writer: StoreWriter, patient_id: str, people: Iterable[Sequence[Cell]]) -> None:
+        """Collect persons in the records of a patient, whom several records can name, and write them later.
+
+        writer (StoreWriter): the dictionary.
+        patient_id (str): the patient's id.
+        people (Iterable[Sequence[Cell]]): the values of each person.
+        """
+        self._collected.setdefault(patient_id, {}).update((tuple(cells), None) for cells in people)
+        if len(self._collected) > _COLLECTED:
+            self._write_collected(writer)
+
+    def _write_collected(self, writer: StoreWriter) -> None:
+        """Add the terms of the collected persons."""
+        for patient_id, people in self._collected.items():
+            self.add_patient(writer, patient_id, list(people))
+        self._collected.clear()
+
     def finish(self, writer: StoreWriter, folder: Path) -> None:
-        """Make the dictionary current and open it.
+        """Write what was collected, make the dictionary current and open it.
 
         writer (StoreWriter): the dictionary.
         folder (Path): its folder.
         """
+        self._write_collected(writer)
         writer.commit({"sources": {self._standard: "export"}})
         self.open(folder)
 

@@ -8,7 +8,6 @@ searched for only in the notes of a patient.
 
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 
 from ..dictionaries.store import StoreWriter
 from ..ehr.entry_maker import Cell
@@ -26,7 +25,6 @@ _OLD_NAMES = frozenset({"M", "B"})  # maiden name and name at birth, HL7 table 0
 _NUMBERS = frozenset(
     {"SSN", "LICENSE", "HEALTH_PLAN", "INSURANCE_ID", "ENCOUNTER_ID", "ACCOUNT", "NATIONAL_ID", "MRN"}
 )
-_KEPT = 5_000  # patients whose terms are collected before they are written
 
 
 class Identities:
@@ -42,7 +40,6 @@ class Identities:
         self._profile = profile
         self._authority = authority
         self.dictionary = ExportDictionary(lang, "hl7")
-        self._waiting: dict[str, dict[tuple[Cell, ...], None]] = {}
 
     def __repr__(self) -> str:
         return "Identities(…)"
@@ -60,25 +57,7 @@ class Identities:
             if source in ("clinician", "organization"):
                 self.dictionary.add_institution(writer, source, cells)
         patient_id = self.find_person(message, path).patient_id
-        people = self._waiting.setdefault(patient_id, {})
-        people |= {tuple(cells): None for source, cells in found if source != "organization"}
-        if len(self._waiting) > _KEPT:
-            self._write_waiting(writer)
-
-    def finish(self, writer: StoreWriter, folder: Path) -> None:
-        """Write the terms of the patients and open the dictionary.
-
-        writer (StoreWriter): the dictionary, which is made current.
-        folder (Path): its folder.
-        """
-        self._write_waiting(writer)
-        self.dictionary.finish(writer, folder)
-
-    def _write_waiting(self, writer: StoreWriter) -> None:
-        """Write the collected terms."""
-        for patient_id, people in self._waiting.items():
-            self.dictionary.add_patient(writer, patient_id, list(people))
-        self._waiting.clear()
+        self.dictionary.collect(writer, patient_id, (cells for source, cells in found if source != "organization"))
 
     def find_person(self, message: Message, path: str) -> Person:
         """Find whom a message is about.

@@ -11,7 +11,6 @@ dictionary is in a temporary folder that only its owner can read, and is deleted
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,7 +18,7 @@ from typing import Self
 from ..deidentifier import Deidentifier
 from ..dictionaries.store import StoreWriter
 from ..errors import InputError
-from ..exports import Outcome, build_dictionary, release_drafts, write_released
+from ..exports import Batches, Outcome, build_dictionary, release_records, write_released
 from ..io import check_encoding
 from ..loading import find_component
 from ..surrogates.keys import ProjectKey
@@ -74,7 +73,7 @@ class Hl7Deidentifier:
         self._splitter = Splitter(self.profile, self._identities, secret, limits_ages=policy.action("AGE") != "keep")
         self._encoding = check_encoding(encoding)
         self._dictionaries, self._folder = dictionaries, folder
-        self._batch_size, self._n_process, self._seconds = batch_size, n_process, seconds
+        self._batches = Batches(batch_size, n_process, seconds)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -98,7 +97,7 @@ class Hl7Deidentifier:
             for data in messages:
                 with suppress(InputError):
                     self._identities.read(parse_message(data, "", self._encoding), "", writer)
-            self._identities.finish(writer, folder)
+            self._identities.dictionary.finish(writer, folder)
 
         build_dictionary(self.deid, self._stack, fill, dictionaries=self._dictionaries, folder=self._folder)
 
@@ -119,21 +118,11 @@ class Hl7Deidentifier:
         YIELDS (Outcome): one outcome per message, in order.
         RAISES: ConfigError (D989) if no messages were read before.
         """
-        numbered = enumerate(messages, 1)
-        while batch := list(islice(numbered, self._batch_size)):
-            yield from self._release_batch(batch)
+        return release_records(self.deid, messages, self._split, self._identities.dictionary, self._batches)
 
-    def _release_batch(self, batch: list[tuple[int, bytes]]) -> list[Outcome]:
-        """De-identify some messages, whose texts go through the pipeline as one stream."""
-        dictionary = self._identities.dictionary
-        _ = dictionary.store
-        pairs = [self._split(data, f"message {number}") for number, data in batch]
-        release_drafts(self.deid, pairs, dictionary, n_process=self._n_process, seconds=self._seconds)
-        return [outcome for outcome, _ in pairs]
-
-    def _split(self, data: bytes, path: str) -> tuple[Outcome, Draft | None]:
+    def _split(self, data: bytes, number: int) -> tuple[Outcome, Draft | None]:
         """Split a message. RETURNS: its outcome, which may be final, and its parts."""
-        outcome = Outcome("", path)
+        outcome = Outcome("", path := f"message {number}")
         if data.lstrip(b"\x0b\r\n").startswith((b"FHS", b"BHS", b"BTS", b"FTS")):  # of a batch of messages
             outcome.status = "removed"
             return outcome, None

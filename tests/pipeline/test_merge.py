@@ -81,6 +81,9 @@ def test_an_identifier_that_a_source_has_cut_in_two_becomes_whole():
     nlp, merge = merger()
     doc = merge(detected(nlp, a=[(32, 41, "STREET", 0.9), (42, 51, "STREET", 0.9)], b=[(32, 51, "STREET", 1.0)]))
     assert ents(doc) == [("Calle Elm Street, 7", "STREET")]
+    # also after its first word
+    doc = merge(detected(nlp, a=[(32, 37, "STREET", 0.9), (38, 51, "STREET", 0.9)], b=[(32, 51, "STREET", 1.0)]))
+    assert ents(doc) == [("Calle Elm Street, 7", "STREET")]
     # with a word between them they may be two
     doc = merge(detected(nlp, a=[(32, 37, "STREET", 0.9), (42, 51, "STREET", 0.9)], b=[(32, 51, "STREET", 1.0)]))
     assert len(ents(doc)) == 2

@@ -31,7 +31,7 @@ print(spacy_deid.Deidentifier("es", style="tag")("Nombre: Ana Ruiz. NHC: 4471906
 print(sorted(name for name in sys.modules if name.partition(".")[0] == "spacy_deid"))
 import spacy_deid.cli
 """
-MOST_MODULES = 70
+MOST_MODULES = 75  # the included pipelines contain deid_recovery, which takes seven
 
 
 @pytest.fixture(scope="module")

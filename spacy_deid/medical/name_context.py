@@ -17,7 +17,6 @@ from typing import Any
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words, is_person_name, name_words
 from ..lang import FALLBACK, get_language, resource_folders
-from ..surrogates.forbidden import offensive_words
 from .use import MedicalUse, SpanIndex
 
 _MOST_FREQUENT = 2500  # per list of names; rarer given names are words, too: "Early", "Sign"
@@ -72,6 +71,8 @@ def unfit_words(lang: str) -> frozenset[str]:
     lang (str): ISO 639-1 code.
     RETURNS (frozenset[str]): the words in normal form.
     """
+    from ..surrogates.forbidden import offensive_words  # not needed where names are only read
+
     return eponym_names(lang) | offensive_words(lang)
 
 

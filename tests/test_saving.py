@@ -1,6 +1,7 @@
 """What is saved of a pipeline holds no word of a note, and the pipeline works as before."""
 
 import copy
+import os
 import pickle
 from pathlib import Path
 
@@ -167,6 +168,31 @@ def test_saved_pipeline_is_replaced_whole_or_not_at_all(nlp: Language, tmp_path:
     save(nlp, tmp_path / "saved")
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
     assert fingerprint(spacy_deid.load(tmp_path / "saved")) == before
+
+
+def test_the_saved_pipeline_comes_back_if_the_new_one_cannot_take_its_place(
+    nlp: Language, tmp_path: Path, monkeypatch
+):
+    target, replace, moves = tmp_path / "pipeline", os.replace, []
+
+    def fail_once(source, destination):
+        moves.append(destination)
+        if len(moves) == 2:
+            raise OSError("disk removed")
+        replace(source, destination)
+
+    save(nlp, target)
+    before = {path.name for path in target.iterdir()}
+    monkeypatch.setattr(os, "replace", fail_once)
+    with pytest.raises(OSError, match="disk removed"):
+        save(nlp, target)
+    assert {path.name for path in target.iterdir()} == before != set()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipeline"]
+
+
+def test_a_pipeline_is_saved_to_a_folder_in_folders_that_are_not_there(nlp: Language, tmp_path: Path):
+    save(nlp, tmp_path / "a" / "b" / "pipeline")
+    assert spacy_deid.load(tmp_path / "a" / "b" / "pipeline").pipe_names == nlp.pipe_names
 
 
 def test_folder_that_is_no_pipeline_is_not_replaced(nlp: Language, tmp_path: Path):

@@ -127,7 +127,9 @@ def _suspects(folded: Normalised, exact: Iterable[Match]) -> Iterator[_Span]:
     for match in exact:
         covered[match.start : match.end] = True
     spans = [match.span() for match in _WORD.finditer(folded.text)]
-    first = folded.origin.take([start for start, _ in spans] or [0])
+    if not spans:
+        return
+    first = folded.origin.take([start for start, _ in spans])
     known = covered.take(first).tolist()
     small = folded.is_lowercase(first.tolist()).tolist()
     if folded.capitalised_share() <= _CAPITALS:

@@ -42,9 +42,9 @@ def test_byte_order_mark_and_line_ends_are_kept(redact, tmp_path: Path):
 BAD_ROWS = [
     (b"Ana Lopez", "not JSON"),
     (b'["Ana Lopez"]', "not an object"),
-    (b'{"note": "Ana Lopez"}', "'text' is missing or no string"),
-    (b'{"text": null}', "'text' is missing or no string"),
-    (b'{"text": 1}', "'text' is missing or no string"),
+    (b'{"note": "Ana Lopez"}', "'text' is missing or no string (set --text-field to the key of the note)"),
+    (b'{"text": null}', "'text' is missing or no string (set --text-field to the key of the note)"),
+    (b'{"text": 1}', "'text' is missing or no string (set --text-field to the key of the note)"),
     (b'{"text": "Ana \\ud800"}', "'text' holds half a surrogate pair"),
     (b'{"text": "Ana \xff"}', "not utf-8 text"),
     (b"[" * 100_000, "not JSON"),

@@ -269,7 +269,7 @@ def test_a_roster_that_leaves_no_candidate_makes_a_tag_that_is_said(tmp_path):
     component = nlp.get_pipe("deid_surrogate")
     known = []
     for i in range(REDRAWS + 2):
-        doc = note(nlp, "Ana Zumalabe Ruiz", patient_id="1")
+        doc = note(nlp, "Ana Zumalabe Ruiz", patient_id="nobody of the roster")
         if doc._.deid_text == "[PATIENT]":
             break
         known.append(doc._.deid_text)

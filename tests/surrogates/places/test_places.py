@@ -20,6 +20,7 @@ REAL = {
     "fi": """Espoossa|Tampereella|Suomen|TAYS:ssa|Meilahden sairaalaan|Hallakatu 3 B 12|opettajana|Nokialla|osasto 4A|
     Pirkanmaalla|Ruotsista|Helsingin yliopistossa|Vuokkokodista|Uudessakaupungissa""".split("|"),
 }  # fmt: skip
+STAYS = ("Suomen", "COUNTRY")  # the country of a note stays
 LANGS = st.sampled_from(sorted(REAL))
 LABEL = st.sampled_from(sorted(LABELS))
 RANDOM = st.text(
@@ -43,7 +44,7 @@ def test_any_text_gets_another_value_or_none(data):
     for mention, new in zip(mentions, made, strict=True):
         if new is not None:
             assert new.strip()
-            assert fold(new) != fold(mention.text)
+            assert fold(new) != fold(mention.text) or (mention.text, mention.label) == STAYS
             assert new.count("\n") == mention.text.count("\n")
 
 
@@ -74,7 +75,8 @@ def test_no_value_of_the_note_is_a_surrogate(data):
     lang = data.draw(LANGS)
     mentions = data.draw(st.lists(st.builds(Mention, st.sampled_from(REAL[lang]), LABEL), max_size=8))
     made = replace_places(mentions, PROJECT.patient("b"), lang, allow_all)
-    assert {fold(mention.text) for mention in mentions}.isdisjoint(fold(new) for new in made if new)
+    replaced = [new for mention, new in zip(mentions, made, strict=True) if (mention.text, mention.label) != STAYS]
+    assert {fold(mention.text) for mention in mentions}.isdisjoint(fold(new) for new in replaced if new)
 
 
 def test_a_finnish_surrogate_is_no_case_of_a_place_of_the_note():

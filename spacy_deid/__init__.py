@@ -37,4 +37,4 @@ __all__ = [
     "load",
     "shipped_pipelines",
 ]
-__version__ = "0.3.0"
+__version__ = "1.0.0"

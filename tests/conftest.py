@@ -22,9 +22,10 @@ from spacy_deid.cli import app
 from spacy_deid.saving import save
 
 # A check of a change must not fail by the luck of the draw; whoever runs the tests by hand gets fresh examples.
-settings.register_profile("check", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("check")
+# Examples have no deadline, because a busy machine exceeds any; `timeout` in setup.cfg bounds each test.
+settings.register_profile("fresh", deadline=None)
+settings.register_profile("check", deadline=None, derandomize=True)
+settings.load_profile("check" if os.environ.get("CI") else "fresh")
 
 TOWNS = "term,label\nVillarrubia del Monte,CITY\nPuerto Esparza,CITY\n"
 NOTE = "Nombre: Ana.\nVive en Puerto Esparza.\nCorreo: ana.lopez@ejemplo.es\n"

@@ -61,7 +61,7 @@ def _to_sheet(table: Any, name: str) -> Sheet:
 
     columns = []
     for number, column in enumerate(table.columns, 1):
-        for kind in (column.type, pa.string()):
+        for kind in (_python_type(column.type), pa.string()):
             with suppress(pa.ArrowException, ValueError, OverflowError):
                 columns.append(column.cast(kind).to_pylist())
                 break
@@ -69,6 +69,19 @@ def _to_sheet(table: Any, name: str) -> Sheet:
             place = f"{name}, column {number}"
             raise InputError(Errors.D715.format(path=place, reason="its values cannot be converted"))
     return Sheet([list(table.column_names), *map(list, zip(*columns, strict=True))])
+
+
+def _python_type(kind: Any) -> Any:
+    """Return the type to which values of a type are cast before they become Python values.
+
+    Python has no nanoseconds: pyarrow drops those of a time, and makes a timestamp a type of pandas if this is
+    installed. A cast to microseconds fails if it loses any of them.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    return {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}.get(kind, kind)
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:

@@ -162,6 +162,9 @@ def parquet_of(**columns) -> bytes:
     [
         (pa.array([1234567890123456789, None], pa.timestamp("ns")), "2009-02-13 23:31:30.123456789"),
         (pa.array([3723000000001], pa.time64("ns")), "01:02:03.000000001"),
+        (pa.array([3723000000000], pa.time64("ns")), "01:02:03"),
+        (pa.array([1234483200000000001], pa.timestamp("ns")), "2009-02-13 00:00:00.000000001"),
+        (pa.array([3723000000001], pa.duration("ns")), "3723000000001"),
         (pa.array([-(2**40)], pa.timestamp("s")), "out of range"),
         (pa.array(["x", "y"]).dictionary_encode(), "x\n\ny"),
         (pa.array([True, None]), "True"),

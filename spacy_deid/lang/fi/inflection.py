@@ -245,7 +245,7 @@ def _recase(word: str, form: str) -> str:
     if len(lower) == len(word) and form.startswith(lower):
         return word + form[len(word) :]
     same = next((i for i, (a, b) in enumerate(zip(lower, form, strict=False)) if a != b), min(len(word), len(form)))
-    return word[:same] + form[same:]
+    return word[:same] + form[same:] if same else form[0].upper() + form[1:]
 
 
 def is_acronym(word: str, kind: str) -> bool:

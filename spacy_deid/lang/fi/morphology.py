@@ -22,6 +22,8 @@ _PARTITIVES = ("tta", "ttä", "ta", "tä", "a", "ä")
 _PLURALS = {**_ENDINGS, "t": "nom", "ten": "gen", "en": "gen", "den": "gen", "in": "ill", "hin": "ill", "siin": "ill"}
 _CLITICS = ("kinko", "kinkö", "kohan", "köhän", "kin", "kaan", "kään", "han", "hän", "ko", "kö", "pa", "pä")
 _PLURAL_SIGNS = frozenset("ij")
+# What is left before the plural i of a final diphthong → the diphthong: "teineen", "tie".
+_OPENED = {"e": "ie", "o": "uo", "ö": "yö"}
 _SHORTEST_STEM = 2  # letters
 _FRONT = str.maketrans("ao", "äö")
 _BACK = str.maketrans("äö", "ao")
@@ -146,6 +148,8 @@ def _nominatives(stem: str) -> Iterator[str]:
         yield stem[:-3] + "s"
     if stem.endswith("se"):
         yield stem[:-2] + "nen"
+    if stem.endswith("lje"):
+        yield stem[:-2] + "i"
     if stem[-1] in "i'":
         yield stem[:-1]
     yield from _graded(stem)
@@ -165,7 +169,7 @@ def _graded(stem: str) -> Iterator[str]:
     if stem.endswith(("de", "te")):
         yield stem[:-2] + "s"
     if stem.endswith("e"):
-        yield from (stem[:-1], weaken(stem)[:-1], stem[:-2] + "s", stem[:-2] + "n")
+        yield from (stem[:-1], weaken(stem)[:-1], weaken(stem[:-2]) + stem[-2], stem[:-2] + "s", stem[:-2] + "n")
 
 
 def _strong(stem: str) -> Iterator[str]:
@@ -176,7 +180,7 @@ def _strong(stem: str) -> Iterator[str]:
         start -= 1
     head, consonants, end = stem[:start], stem[start:-1], stem[-1]
     if consonants in ("v", "j"):
-        yield from (head + "p" + end, head + "k" + end)
+        yield from (head + "p" + end, head + "k" + end, head + "ik" + end)
     elif consonants == "":
         yield stem[:-1] + "k" + end
     elif consonants == "'":
@@ -190,10 +194,10 @@ def _strong(stem: str) -> Iterator[str]:
 
 
 def _plural(form: str) -> Iterator[tuple[str, str, str, str | None]]:
-    """Yield candidates for a plural form: "virtaset", "virtasilla", "mäkelöiden"."""
+    """Yield candidates for a plural form: "virtaset", "virtasilla", "mäkelöiden". The comitative has no number."""
     for length in (4, 3, 2, 1):
         case = _PLURALS.get(form[-length:])
-        if case and len(form) - length >= _SHORTEST_STEM:
+        if case and case != "com" and len(form) - length >= _SHORTEST_STEM:
             for name in _from_plural(form[:-length]):
                 yield name, case, "plur", None
     for ending in _PARTITIVES[2:]:
@@ -213,6 +217,7 @@ def _from_plural(stem: str) -> Iterator[str]:
         yield from _nominatives(bare + vowel)
     if swallowed:
         yield from _nominatives(bare[:-1] + swallowed)
+        yield bare[:-1] + _OPENED[bare[-1]]
 
 
 def _possessed(form: str) -> Iterator[tuple[str, str, str, str | None]]:
@@ -281,7 +286,7 @@ def analyze_noun(word: str, known: Callable[[str], bool]) -> Analysis | None:
     return next((analysis for analysis in analyses if known(analysis.nominative)), None)
 
 
-_CASE_SHARES = {"nom": 0.3, "gen": 0.25, "all": 0.04, "ine": 0.03, "ela": 0.03, "ade": 0.03}
+_CASE_SHARES = {"nom": 0.3, "gen": 0.25, "par": 0.03, "all": 0.04, "ine": 0.03, "ela": 0.03, "ade": 0.03}
 
 
 class FinnishInflector:

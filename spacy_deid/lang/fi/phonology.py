@@ -22,7 +22,7 @@ _LAST = re.compile(rf"(?P<vowels>[{VOWELS}]*)(?P<consonants>[^\W\d_{VOWELS}]+)(?
 _NUCLEUS = re.compile(r"aa|ee|ii|oo|uu|yy|ää|öö|[aeouyäö]i|[aeio]u|[eiäö]y|ie|uo|yö|[aeiouyäöåéüø]")
 _FOREIGN_LETTERS = frozenset("bcfqwxzåšžéèêëáàâíóôúüøæñç")
 _FOREIGN_START = re.compile(r"d|[stpk]h|[^aeiouyäö]{3}")
-_FOREIGN_PAIR = re.compile(r"(?<!n)g|[stpk]h(?![aeiouyäö])")
+_FOREIGN_PAIR = re.compile(r"(?<!n)g|[stpk]h(?![aeiouyäö])|nd")
 
 
 def is_foreign(word: str) -> bool:
@@ -33,7 +33,7 @@ def is_foreign(word: str) -> bool:
     """
     if _FOREIGN_START.match(word) or not _FOREIGN_LETTERS.isdisjoint(word):
         return True
-    return ("g" in word or "h" in word) and _FOREIGN_PAIR.search(word) is not None
+    return any(letter in word for letter in "ghd") and _FOREIGN_PAIR.search(word) is not None
 
 
 def count_syllables(word: str) -> int:

@@ -254,7 +254,7 @@ def _on_consonant(cut: int, ending: str, partitive: str = "") -> Callable[[str, 
 
 def _decline_sisar(word: str, back: bool) -> Stems:
     """Decline words such as sisar: sisaren, sisarta; tytär, tyttären; manner, mantereen."""
-    strong = strengthen(word[:-1]) + word[-1] + "e"
+    strong = (word[:-1] if word.endswith("sammal") else strengthen(word[:-1])) + word[-1] + "e"
     return Stems(strong, strong, word + harmonize("ta", back), strong + "en", back)
 
 

@@ -269,9 +269,12 @@ def _inflect_initial(part: NamePart, letter: str, lang: str) -> str:
 
 
 def _lacks_accents(part: NamePart, names: NameLists) -> bool:
-    """Whether a name is written without the accents that it has in the name lists."""
-    if part.folded in names.conventions.short:
+    """Whether a name is written without the accents that it has, in the same grammatical case, in the name lists."""
+    if part.folded in names.conventions.short or part.folded != part.text.lower():
         return False
     listed = (names.proper[name_type].get(part.lemma) for name_type in NAME_TYPES)
-    name = next((name for name in listed if name), None)
-    return name is not None and fold(name) != name.lower() and part.folded == part.text.lower()
+    name = next((name for name in listed if name), "")
+    if fold(name) == name.lower():
+        return False
+    form = _inflect_like(name, part, names.lang)
+    return fold(form) != form.lower()

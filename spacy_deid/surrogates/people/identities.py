@@ -31,6 +31,7 @@ _MOST_PAIRS = 5000  # pairs of words that are compared one by one
 # Shares of forms among the proper nouns of running text.
 _RARE_CASE, _PLURAL_OR_POSSESSIVE = 0.01, 0.002
 _POSSESSIVE_BEARERS = 5000  # bearers of a given name that may have a possessive suffix without other evidence
+_SHARED_START = 2  # letters that all forms of a name share
 _LISTED = 20  # nats by which a listed nominative is preferred to an unlisted one
 
 
@@ -266,13 +267,18 @@ def _find_nominatives(
 ) -> set[str]:
     """Set the nominative of each inflected name: of several possible ones, that which most forms in the note can have.
 
-    If several are equal in this, the most probable one is chosen.
+    If several are equal in this, that which a longer name has is chosen, then the most probable one.
     RETURNS (set[str]): all possible nominatives of the forms, folded.
     """
     analyses: dict[str, list[Analysis]] = {}
     clitics: dict[str, str] = {}
-    for form in dict.fromkeys(map(_form, words)):
-        analyses[form] = inflector.analyze(form, names.known.__contains__)
+    forms = dict.fromkeys(map(_form, words))
+    unlisted = {form for form in forms if form not in names.known}
+    for form in forms:
+        analyses[form] = [
+            *_unlisted_analyses(form, unlisted, inflector),
+            *inflector.analyze(form, names.known.__contains__),
+        ]
         bare, clitic = inflector.split_clitic(form)
         if clitic and not any(analysis.nominative in names.known for analysis in analyses[form]):
             found = inflector.analyze(bare, names.known.__contains__)
@@ -286,7 +292,8 @@ def _find_nominatives(
         nominatives.update(map(id, named[:-1]))
         if len(named) != 1:
             within.update(_form(part) for part in named if part.role == "name")
-    for part in words:
+    settled: set[str] = set()  # nominatives of names within a longer one
+    for part in sorted(words, key=lambda part: _form(part) not in within):
         form = _form(part)
         kinds = ("surname",) if form in within else ("surname", "given")
         found = analyses[form]
@@ -301,11 +308,24 @@ def _find_nominatives(
                 or support[analysis.nominative] > 1
                 or names.count("given", fold(analysis.nominative)) >= _POSSESSIVE_BEARERS
             ]
-            scores = [(support[one.nominative], _likelihood(one, names, kinds, inflector)) for one in possible]
+            scores = [
+                (support[one.nominative], one.nominative in settled, _likelihood(one, names, kinds, inflector))
+                for one in possible
+            ]
             part.analysis = possible[scores.index(max(scores))]
+        if form in within:
+            settled.add(part.analysis.nominative)
         part.lemma = fold(part.analysis.nominative)
         part.ending = part.ending or clitics.get(form, "")
     return {fold(analysis.nominative) for found in analyses.values() for analysis in found}
+
+
+def _unlisted_analyses(form: str, unlisted: set[str], inflector: Inflector) -> list[Analysis]:
+    """Return the analyses of a form whose nominative is an unlisted word of the note: "Rämiä" beside "Ala-Rämi"."""
+    if not any(other != form and other[:_SHARED_START] == form[:_SHARED_START] for other in unlisted):
+        return []
+    guesses = inflector.analyze(form, lambda word: False)
+    return [analysis for analysis in guesses if analysis.nominative in unlisted and analysis.nominative != form]
 
 
 def _form(part: NamePart) -> str:

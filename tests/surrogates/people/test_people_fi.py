@@ -170,8 +170,9 @@ def test_a_given_name_that_looks_like_a_particle_is_a_name(key):
 
 
 def listed():
-    """Surnames of the Finnish list. It is read when a test draws the first one."""
-    return st.sampled_from(sorted(load_names("fi").proper["surname"].values()))
+    """Surnames of the Finnish list, and double names whose parts are on it. It is read when a test draws one."""
+    surnames = set(load_names("fi").proper["surname"].values())
+    return st.sampled_from(sorted(name for name in surnames if surnames.issuperset(name.split("-"))))
 
 
 @given(name=st.deferred(listed), case=st.sampled_from(CASES), patient=st.integers(0, 999))
@@ -180,10 +181,28 @@ def test_the_surrogate_of_a_form_has_its_case(name, case, patient):
     key = ProjectKey(bytes(range(32))).patient(str(patient))
     whole, form = replace(key, f"Anna {name}", inflect(name, "fi", case, kind="surname"))
     surname = whole.split()[-1]
-    assert form == inflect(surname, "fi", case, kind="surname")
-    readings = analyze(form.lower(), lambda word: load_names("fi").is_listed(fold(word)))
-    same = {c for c in CASES if inflect(surname, "fi", c, kind="surname") == form}
+    # A surname that is commoner as a given name ("Eero") is read as one, and is inflected like it.
+    kinds = [kind for kind in ("surname", "given") if inflect(surname, "fi", case, kind=kind) == form]
+    assert kinds
+    readings = analyze(form.lower(), lambda word: load_names("fi").is_listed(fold(word)) or word == surname.lower())
+    same = {c for c in CASES for kind in kinds if inflect(surname, "fi", c, kind=kind) == form}
     assert any(reading.nominative == surname.lower() and reading.case in same for reading in readings)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("Ala-Rämi", "Ala-Rämiä"), ("Kylätie", "Kyläteineen"), ("Vireä", "Vireineen"), ("Mäki-Korte", "Mäki-Kortetta")],
+)
+def test_a_rare_form_has_the_surrogate_of_the_full_name(name, form):
+    case = "com" if form.endswith("neen") else "par"
+    for patient in range(20):
+        whole, made = replace(ProjectKey(bytes(range(32))).patient(str(patient)), f"Anna {name}", form)
+        assert made == inflect(whole.split()[-1], "fi", case, kind="surname")
+
+
+def test_a_form_without_the_accents_of_its_nominative_has_a_surrogate_with_accents():
+    made = [replace(ProjectKey(bytes(range(32))).patient(str(n)), "Anna Helevä", "Helevineen")[1] for n in range(40)]
+    assert any(fold(form) != form.lower() for form in made)
 
 
 def test_virtasen_becomes_korhosen():

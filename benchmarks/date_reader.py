@@ -51,6 +51,7 @@ MONTH_FIRST = re.compile(r"\s*(?:(?:0?\d|1[0-2])[/-](?:1[3-9]|2\d|3[01])[/-]\d|\
 CLOCK = re.compile(
     r"(?<![\d.])(?:[01]?\d|2[0-3])\.(?:1[3-9]|[2-5]\d)(?![\d.])(?=.*\d\.\d{1,2}\.\d)"
 )  # 07.31 / 18.2.2010
+FIRST_OF_RANGE = re.compile(r"\d{1,2}([./])\d{1,2}\.?(?:(?<=[./])\d{2,4})?\s*-\s*(?=\d{1,2}\1\d{1,2}(?!\d))")
 SURE_YEAR = range(1850, 2101)
 OLDEST = 89 * 365
 
@@ -97,7 +98,7 @@ def read_date(text: str, lang: str, month_first: bool = False, month_year: bool 
     text (str): the mention.
     lang (str): language of the note.
     month_first (bool): whether the month comes first in 3/4.
-    month_year (bool): whether "nov 24" is November 2024.
+    month_year (bool): whether "nov 24" is November 2024, and Finnish "10/04" October 2004.
     RETURNS (ReadDate): its parts; all None for a mention that cannot be read.
     """
     text = text.lower()
@@ -111,6 +112,7 @@ def read_date(text: str, lang: str, month_first: bool = False, month_year: bool 
     text = re.sub(r"(?<=\d)[ .]*(?:st|nd|rd|th|er|[ºª°])(?![^\W\d_])", " ", text)
     parts = re.split(r"\s(?:to(?: the)?|al?|o|y|and|or|through|until|ja|sekä|hasta)\s|–", text)
     text = parts[-1] if all(re.search(r"\d", part) for part in parts) else text
+    text = FIRST_OF_RANGE.sub("", text)  # the year of "18.12.-4.1.2015" is that of its end
     text = re.sub(r"[0-9oliszb]*\d[0-9oliszb]*(?![^\W\d_])", lambda m: m[0].translate(MISREAD), text)
     tokens = re.findall(r"\d+|[^\W\d_]+", text)
     found: dict[str, int] = {}
@@ -138,8 +140,9 @@ def read_date(text: str, lang: str, month_first: bool = False, month_year: bool 
         found["year"] = 2000 + numbers.pop() if "month" in found and numbers else found.get("year", 2000)
     if "month" in found and len(numbers) == 2 and re.search(r"\d\.?\s*[-–]\s*\d{1,2}\.?(?!\d)", text):
         numbers = numbers[:1]  # "4-6 nov"
-    if lang == "fi" and (pair := re.fullmatch(r"\s*(\d{1,2})/(\d\d)\s*", text)) and int(pair[2]) > 12:
-        return ReadDate(month=int(pair[1]), year=2000 + int(pair[2]))  # "05/13"
+    pair = re.fullmatch(r"\s*(\d{1,2})/(\d\d)\s*", text) if lang == "fi" else None
+    if pair and (month_year or int(pair[2]) > 12):
+        return ReadDate(month=int(pair[1]), year=2000 + int(pair[2]))  # "05/13"; "10/04" may be a day, too
     assign_numbers(numbers, found, text, month_first)
     if "year" not in found and not numbers:
         read_words(text, lang, found)

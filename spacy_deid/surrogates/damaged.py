@@ -8,8 +8,10 @@ letter by letter. A mention with a word that cannot be read gets no surrogate, a
 In telephone numbers and ages it is the other way round: letters are read as the digits that they were ("O5O 997 34ZO",
 "6l añ0s").
 
-A name gets a tag, too, if it was spelled out in dictation ("o double l e r e n", "whiskey alpha bravo"): the
-surrogates of its letters would show how long the name is and which letters recur.
+The surrogates of the letters of a name that is spelled out would show how long the name is and which letters recur. A
+name whose letters have the same separators ("V-I-R-T-A-N-E-N") is joined before its surrogate is made, and the
+surrogate is spelled like it. Other spelled names, as in dictation ("o double l e r e n", "whiskey alpha bravo"), get
+a tag.
 """
 
 import re
@@ -39,6 +41,7 @@ _WRONG_CAPITAL = re.compile(r"(?<=[a-zß-öø-ÿ])I|^l")
 _NUMBERED = re.compile(r"\d*([^\W\d_]{3,})\d*")  # a name beside a number: "Rowe2"
 _ORDINAL = re.compile(r"\d*(?:1st|2nd|3rd|\d(?:th|er|[ao]))", re.I)
 _FEWEST_SPELLED = 4
+_SPELLED = re.compile(r"[^\W\d_](?:([-.]|[-.]? )[^\W\d_])(?:\1[^\W\d_])+\.?")
 _LONGEST_CODE = 6  # characters of an acronym with numbers
 _INITIAL = re.compile(r"\d*[A-ZÀ-ÖØ-Þ]\d*")  # an initial beside a number
 _READ = {"0": "o", "1": "l", "|": "l", "!": "l", "2": "z", "5": "s", "6": "g", "8": "b", "9": "g"}
@@ -61,6 +64,9 @@ def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]
     """
     spelled = [m.label in PERSONS and _is_spelled(m.text, lang) for m in mentions]
     out = [None if letters else mention for mention, letters in zip(mentions, spelled, strict=True)]
+    for i, mention in enumerate(mentions):
+        if mention.label in PERSONS and (joined := read_spelled(mention.text)):
+            out[i] = mention._replace(text=joined[0])
     for i, m in enumerate(out):
         if m and m.label in NUMBERS:
             out[i] = m._replace(text=_read_number(m.text, words=m.label == "AGE"))
@@ -72,7 +78,7 @@ def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]
     names = (word for m in mentions if m.label in PERSONS for word in _WORD.findall(m.text) if word.isalpha())
     whole = {_scanned(word): word for word in names if not _WRONG_LETTER.search(word)}
     for i in places:
-        mention = mentions[i]
+        mention = out[i] or mentions[i]
         listed = _listed_names(lang) if mention.label in PERSONS else {}
         read = {word: _read_word(word, whole, listed) for word in _WORD.findall(mention.text)}
         parts = [read.get(part, part) for part in _SPLIT.split(mention.text)]
@@ -138,6 +144,22 @@ def _read_institution(text: str) -> str:
     if any(sum(map(str.isalpha, word)) > 2 and (len(word) > _LONGEST_CODE or not word.isupper()) for word in words):
         text = _WORD.sub(lambda word: (_read_word(word[0], {}, {}) if word[0] in words else "") or word[0], text)
     return _BROKEN.sub("", text)
+
+
+def read_spelled(text: str) -> tuple[str, str] | None:
+    """Join the letters of a name that are separated in the same way: "V-i-r-t-a-n-e-n", "V i r t a n e n".
+
+    Capitals with full stops ("J. A. C. M.") are initials.
+
+    text (str): the mention of a person.
+    RETURNS (Optional[tuple[str, str]]): the name and the separator of its letters; None for another mention.
+    """
+    found = _SPELLED.fullmatch(text)
+    if not found:
+        return None
+    letters = _WORD.findall(text)
+    few = len(letters) < _FEWEST_SPELLED or ("." in text and len(letters) < _LONGEST_CODE)
+    return None if few or ("." in text and text.isupper()) else ("".join(letters), found[1])
 
 
 def _is_spelled(text: str, lang: str) -> bool:

@@ -24,7 +24,7 @@ from ..lang.text import fold
 from .calendar import LABELS as DATES
 from .calendar import replace_dates
 from .calendar.rules import DateRules
-from .damaged import read_damaged, refuse_read_words
+from .damaged import read_damaged, read_spelled, refuse_read_words
 from .keys import IdentityKey
 from .mention import Mention, number_entities
 from .numbers import LABELS as NUMBERS
@@ -213,6 +213,9 @@ def replace_mentions(
         else:
             values = replace_sex(group, lang)
         made.update(zip(places, values, strict=True))
+    for i, mention in enumerate(mentions):
+        if mention.label in PERSONS and made.get(i) and (spelled := read_spelled(mention.text)):
+            made[i] = spelled[1].join(filter(str.isalpha, made[i] or ""))
     return [
         chosen if isinstance(chosen, Replacement) else _check(mention, made.get(i), i in must_replace)
         for i, (mention, chosen) in enumerate(zip(mentions, choices, strict=True))

@@ -38,6 +38,22 @@ def test_two_of_one_surrogate_collide(rows, count):
     assert figure("collisions", *rows) == count
 
 
+@pytest.mark.parametrize(("keys", "count"), [(("p", "p"), 0), (("p", "d"), 1), (("", ""), 1)])
+def test_the_keys_of_the_writers_say_whether_two_spellings_collide(keys, count):
+    entities = [Entity(0, 4, "PATIENT"), Entity(5, 9, "PATIENT")]
+    mentions = [Mention("Oleksandr Hryhorenko", "PATIENT"), Mention("Aleksandr Grigorenko", "PATIENT")]
+    note = ReleasedNote(NOTE, [], entities, mentions, [Replacement("Taras Kuchma"), Replacement("Taras Kuchma")])
+    owners = {"a": {(e.start, e.end): key for e, key in zip(entities, keys, strict=True) if key}}
+    figures = measure([note], "en", owners)
+    assert figures["collisions"] == count
+    assert figures["spellings with one surrogate"] == 1
+
+
+def test_a_name_that_is_written_twice_is_not_the_fullest_one():
+    rows = [("PATIENT", "Ritva Ritva", "Eva Eva"), ("PATIENT", "Ritva Salko", "Eva Gil"), ("PATIENT", "Salko", "Gil")]
+    assert figure("consistent persons", *rows, lang="fi") == 1
+
+
 def test_a_part_of_a_name_that_goes_its_own_way_is_noticed():
     rows = [("PATIENT", "Ana Ruiz", "Eva Gil"), ("PATIENT", "Ruiz", "Gil"), ("PATIENT", "Ana", "Marta")]
     assert figure("consistent persons", *rows) == pytest.approx(2 / 3)
@@ -55,6 +71,8 @@ def test_a_value_with_two_surrogates_is_noticed():
         ("en", [("02/01/2020", "02/11/2021"), ("02/03/2020", "02/13/2021")], 1),
         ("en", [("13/02/2020", "11/02/2021"), ("15/02/2020", "13/02/2021")], 1),  # a hand that writes the day first
         ("fi", [("1.2.2020", "11.2.2021"), ("3.2.2020", "3.3.2021")], 0),
+        ("fi", [("8.1.-25.1.2015", "18.12.-4.1.2015"), ("11.3.2015", "18.2.2015")], 1),  # the year of the end
+        ("fi", [("23.3.2004", "10.3.2003"), ("10/04", "9/03")], 1),  # a month
         ("fi", [("1.2.1920", "11.2.2021"), ("3.2.2020", "3.3.2021")], 1),  # tells an age above 89
     ],
 )

@@ -149,3 +149,11 @@ def test_the_word_that_is_read_from_a_damaged_town_is_never_part_of_a_surrogate(
     read_words = {fold(new) for new, old in zip(whole.split(), town.split(), strict=True) if new != old}
     assert read_words
     assert read_words.isdisjoint(fold(made.text).split())
+
+
+@pytest.mark.parametrize("separator", [" ", "-", ".", ". "])
+def test_a_name_that_is_spelled_letter_by_letter_is_that_name_and_spelled_like_it(separator):
+    mentions = [Mention("Virtanen", "PATIENT"), Mention(separator.join("Virtanen"), "PATIENT")]
+    whole, spelled = SurrogateStyle().replace(mentions, KEY, "fi", allow_all)
+    assert spelled.text == separator.join(whole.text)
+    assert whole.text != "Virtanen"

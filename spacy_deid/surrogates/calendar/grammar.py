@@ -239,6 +239,7 @@ _TYPOS = (
 
 _CUT = re.compile(r"-[ \t]*\r?\n[ \t]*")  # a line break within a word or number
 _TOKEN = re.compile(r"[^\W_]+")
+_DAMAGED_NAME = re.compile(r"(?<![^\W_])[^\W\d_]{3,}0(?![^\W_])")  # no day is 0
 _MISREAD = str.maketrans("OoQlIiSsZzBg", "000111552289")  # letters that OCR writes for digits
 _MISREAD_DIGITS = str.maketrans("015829", "oisbzg")
 _MISREAD_NAMES = (("rn", "m"), ("1", "l"), ("vv", "w"), ("ii", "n"))
@@ -333,14 +334,14 @@ class Grammar:
 
         text (str): a mention. The hyphen before the break is removed, unless the date can only be read with it
             ("2020-02-\\n12").
-        RETURNS (str): the mention without such breaks; unchanged if it has none, or if neither form is one full date.
+        RETURNS (str): the mention without such breaks; unchanged if it has none, or if neither form is one date.
         """
         if not _CUT.search(text):
             return text
         within = _CUT.sub(lambda cut: "-" if self._is_separator(text, cut) else "", text)
         for joined in dict.fromkeys((within, _CUT.sub("-", text))):
             found = self.parse(joined)
-            if found and len(found) == 1 and found[0].kind in ("day", "pair", "month"):
+            if found and len(found) == 1 and found[0].kind in ("day", "pair", "month", "year", "season"):
                 return joined
         return text
 
@@ -348,6 +349,10 @@ class Grammar:
     def _is_separator(text: str, cut: re.Match[str]) -> bool:
         """Whether a hyphen before a line break is between a number and a word: "25-MAR-\\n2009"."""
         return text[cut.start() - 1 : cut.start()].isdigit() != text[cut.end() : cut.end() + 1].isdigit()
+
+    def read_names(self, text: str) -> str:
+        """Return a mention in which a name that ends with a digit is read: "juni0" is "junio" and not "juni" and 0."""
+        return _DAMAGED_NAME.sub(lambda token: self._undo_ocr_name(token[0]) or token[0], text)
 
     def correct(self, text: str) -> str | None:
         """Correct a typing error, an OCR error or a line break within a word in the mention of a date.

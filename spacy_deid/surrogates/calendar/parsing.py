@@ -45,7 +45,7 @@ def parse_date(text: str, before: str, grammar: Grammar) -> ParsedDate | None:
     RETURNS (Optional[ParsedDate]): the parsed mention; None if it cannot be parsed completely.
     """
     settings = grammar.calendar.settings
-    text = grammar.join_lines(text)
+    text = grammar.read_names(grammar.join_lines(text))
     born = bool(re.search(settings["birth"], before, re.IGNORECASE))
     expressions = grammar.parse(text)
     if not expressions:

@@ -91,7 +91,7 @@ def find_identities(
     everyone = [*known, *mentions]
     read = [read_parts(mention, names) for mention in everyone]
     _restore_known_names(read, len(known))
-    settle_initials(read, everyone)
+    settle_initials(read, everyone, names)
     taken = find_lemmas(read, names)
     for parts, mention in zip(read, everyone, strict=True):
         set_kinds(parts, mention, names)

@@ -52,7 +52,10 @@ _UNLISTED_BAND = 1  # index of the border that gives the rank of an unlisted nam
 _LENGTH_BANDS = (5, 7, 9)  # letters at which the next band begins
 _LONGEST_ENDING = 5  # letters by which an unlisted name is compared with listed ones
 _LEAST_ALIKE = 4  # listed names with the same ending that are needed for a conclusion
-_CLEAR_MAJORITY = 0.75  # share of the names with an ending that have one sex
+_LONGEST_SEX_ENDING = 6  # letters by which the sex of an unlisted given name is guessed
+_CLEAR_SEX = 0.9  # share of one sex among the bearers of the names from which this is learned
+_ENDING_PRIOR = 2  # names as many as which a shorter ending counts
+_TRIGRAM_WEIGHT = 0.4
 _COST_PER_LETTER = 2.3  # nats, for each letter before the shared ending
 _MOST_SHAPE_ODDS = 4.0  # nats
 _ONE_SEX = 9  # ratio of the sexes among the bearers of a given name from which it can be a surrogate
@@ -222,13 +225,24 @@ class NameLists:
             self._alphabets[name_type] = letters, list(accumulate(counted[letter] for letter in letters))
         return self._alphabets[name_type]
 
-    def sex_of_ending(self, folded: str) -> str:
-        """Guess the sex of an unlisted given name from listed names with the same ending; "" if unclear."""
-        for length in range(min(_LONGEST_ENDING, len(folded)), 1, -1):
-            female, male = (self._endings_by_sex[sex][folded[-length:]] for sex in NAME_TYPES[:2])
-            if female + male >= _LEAST_ALIKE and max(female, male) >= _CLEAR_MAJORITY * (female + male):
-                return "female" if female > male else "male"
-        return ""
+    def female_odds(self, folded: str) -> float:
+        """Score whether an unlisted given name is that of a woman or of a man, by its letters.
+
+        The shares of women among the listed names with the same ending are interpolated, from the ending of one letter
+        to that of six, and the trigrams of the name are added with a smaller weight.
+
+        folded (str): the name, folded.
+        RETURNS (float): log odds in nats, positive for a name of women.
+        """
+        female, male = (self._endings_by_sex[sex] for sex in NAME_TYPES[:2])
+        share = 0.5
+        for ending in _endings_of(folded):
+            share = (female[ending] + _ENDING_PRIOR * share) / (female[ending] + male[ending] + _ENDING_PRIOR)
+        of_women, of_men = self._sex_models
+        trigrams = trigrams_of(folded)
+        return (
+            log(share / (1 - share)) + _TRIGRAM_WEIGHT * (score(trigrams, of_women) - score(trigrams, of_men)) / 1000
+        )
 
     def ending_likelihood(self, name: str) -> float:
         """Score how plausible an unlisted name is, by the number of listed names with the same ending.
@@ -277,10 +291,22 @@ class NameLists:
         return fit(sorted(given - surnames)), fit(sorted(surnames - given))
 
     @cached_property
+    def _names_by_sex(self) -> dict[str, list[str]]:
+        """The listed given names that nearly only women or nearly only men have."""
+        return {
+            sex: [n for n in self.counts[sex] if self.counts[sex][n] >= _CLEAR_SEX * self.count("given", n) > 0]
+            for sex in NAME_TYPES[:2]
+        }
+
+    @cached_property
     def _endings_by_sex(self) -> dict[str, Counter[str]]:
-        """Map each sex and ending to the number of listed given names that have it."""
-        lengths = range(2, _LONGEST_ENDING + 1)
-        return {sex: Counter(name[-n:] for name in self.counts[sex] for n in lengths) for sex in NAME_TYPES[:2]}
+        """Map each sex and ending to the number of listed given names of this sex that have it."""
+        return {sex: Counter(e for n in listed for e in _endings_of(n)) for sex, listed in self._names_by_sex.items()}
+
+    @cached_property
+    def _sex_models(self) -> "tuple[TrigramModel, TrigramModel]":
+        """The trigram models of the given names of women and of men."""
+        return fit(self._names_by_sex["female"]), fit(self._names_by_sex["male"])
 
     def _listed_as(self, name_type: str, folded: str, times: int = _OTHER_SEX) -> str:
         """Return the type that most bearers of a name have: "female" for María, a second name of some men too."""
@@ -335,13 +361,18 @@ class NameLists:
 
 
 def guess_sex(folded: str, names: NameLists) -> str:
-    """Guess the sex of an unlisted given name from its ending.
+    """Guess the sex of an unlisted given name from its letters.
 
     folded (str): the name, folded.
     names (NameLists): the name lists of the language.
     RETURNS (str): "female" or "male".
     """
-    return names.sex_of_ending(folded) or ("female" if folded.endswith("a") else "male")
+    return "female" if names.female_odds(folded) > 0 else "male"
+
+
+def _endings_of(folded: str) -> list[str]:
+    """Return the endings of a name by which its sex is guessed, the shortest first; "^" is before its first letter."""
+    return [f"^{folded}"[-length:] for length in range(1, min(_LONGEST_SEX_ENDING, len(folded) + 1) + 1)]
 
 
 @lru_cache

@@ -152,6 +152,8 @@ def _role(parts: NameParts, place: int, mention: Mention, names: NameLists) -> s
         given = first and part.text[0].isupper() and names.count("given", word) >= _GIVEN_NOT_PARTICLE  # "Ben Smith"
         if not given or names.linked["surname"][f"{word} {following}"]:  # "Santa Cruz"
             return "kept" if len(word) == 1 and place else "particle"
+    if place and word in conventions.particles and part.text.islower() and not text.islower():
+        return "particle"  # "Torre Gil, M.E. de la"
     return "name"
 
 

@@ -8,7 +8,7 @@ in the note that no other name competes with.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from rapidfuzz.distance import OSA
@@ -24,6 +24,8 @@ _NAME_NOT_DERIVED = 1000  # the same for a derived nickname
 _SHORTEST_BEGINNING = 3
 _MOST_INITIALS = 3  # letters of "mjb"
 _TWO_INITIALS = 2
+_VOWEL = re.compile("[aeiouy]")
+_PRONOUNCED = re.compile("(?=.*[aeiouy])(?!.*[^aeiouy]{3})(?:[^aeiouy]?[aeiouy]|[bcdfgkpst][lrh]|s[cklmnptvw]).*")
 _FREQUENT = 50  # bearers of a name that is not another spelling of a second frequent one
 _MOST_COMPARED = 150  # different full names of a note that are compared with each other
 _LEAST_CONSONANTS = 2
@@ -45,44 +47,78 @@ _SOUNDS = (
 # --- initials ---
 
 
-def settle_initials(read: Sequence[NameParts], mentions: Sequence[Mention]) -> None:
+def settle_initials(read: Sequence[NameParts], mentions: Sequence[Mention], names: NameLists) -> None:
     """Correct which words in capitals or of two or three letters are initials, by the other names of the note.
 
-    A word in capitals that was taken for initials ("EMER") is a name if a fuller mention has it. A mention of two
-    capitals of a clinician, or of two or three letters that begin the words of a name with the same label, consists of
-    initials.
+    A word in capitals that was taken for initials ("EMER", "Florence BELL") is a name if another mention has it, or if
+    it follows a given name and can be pronounced. A mention of two capitals of a clinician, or of two or three letters
+    that begin the words of a name with the same label, consists of initials; so does an unlisted signature in lower
+    case ("tl").
 
     read (Sequence[list[NamePart]]): the words of each mention, which are changed.
     mentions (Sequence[Mention]): the mentions.
+    names (NameLists): the name lists of the language.
     """
     fuller = [(parts, m.label) for parts, m in zip(read, mentions, strict=True) if len(parts) > 1]
+    single = {parts[0].folded for parts in read if len(parts) == 1 and parts[0].role == "name"}
     whole = {part.folded for parts, _ in fuller for part in parts if part.role == "name"}
     starts: dict[str, list[str]] = defaultdict(list)
     for parts, label in fuller:
         starts[label].append("".join(part.folded[:1] for part in parts if part.role in ("name", "initial")))
     for parts, mention in zip(read, mentions, strict=True):
-        joined = "".join(part.folded for part in parts)
-        if len(parts) >= _MOST_INITIALS and all(part.role == "initial" for part in parts) and joined in whole:
-            text = mention.text[parts[0].start : parts[-1].end]
-            if text.isalpha():
-                parts[:] = [NamePart(text, parts[0].start, parts[-1].end, "name", joined, ending=parts[-1].ending)]
-        elif len(parts) == 1 and parts[0].role == "name" and joined not in whole and joined.isalpha():
-            part = parts[0]
-            letters = len(part.text)
-            if letters != len(joined):  # "ß", or a letter and its mark
-                continue
-            known = any(sorted(joined) == sorted(some[:letters]) for some in starts[mention.label])
-            capitals = part.text.isupper() and mention.label == "CLINICIAN"
-            if (letters == _TWO_INITIALS and capitals) or (
-                known
-                and _TWO_INITIALS <= letters <= _MOST_INITIALS
-                and part.text in (part.text.upper(), part.text.lower())
-            ):
-                parts[:] = [
-                    NamePart(char, part.start + i, part.start + i + 1, "initial", folded)
-                    for i, (char, folded) in enumerate(zip(part.text, joined, strict=True))
+        _join_capitals(parts, mention, whole | single if len(parts) > 1 else whole, names)
+        if len(parts) != 1 or parts[0].role != "name":
+            continue
+        part, joined = parts[0], parts[0].folded
+        letters = len(part.text)
+        if joined in whole or not joined.isalpha() or letters != len(joined):  # "ß", or a letter and its mark
+            continue
+        known = any(sorted(joined) == sorted(some[:letters]) for some in starts[mention.label])
+        capitals = part.text.isupper() and mention.label == "CLINICIAN"
+        signed = part.text.islower() and mention.label == "CLINICIAN" and not names.is_listed(joined)
+        alike = part.text in (part.text.upper(), part.text.lower())
+        if (letters == _TWO_INITIALS and (capitals or signed)) or (
+            _TWO_INITIALS <= letters <= _MOST_INITIALS and alike and (known or (signed and not _VOWEL.search(joined)))
+        ):
+            parts[:] = [
+                NamePart(char, part.start + i, part.start + i + 1, "initial", folded)
+                for i, (char, folded) in enumerate(zip(part.text, joined, strict=True))
+            ]
+            parts[-1].ending = part.ending
+
+
+def _join_capitals(parts: NameParts, mention: Mention, whole: Collection[str], names: NameLists) -> None:
+    """Join the letters of words in capitals that are names of the note, or can be pronounced behind a given name.
+
+    parts (list[NamePart]): the words of the mention, which are changed.
+    mention (Mention): the mention.
+    whole (Collection[str]): folded names of the note.
+    names (NameLists): the name lists of the language.
+    """
+    first = 0
+    while first < len(parts):
+        last = first
+        while (
+            last < len(parts)
+            and parts[last].role == "initial"
+            and parts[last].start == parts[first].start + last - first
+        ):
+            last += 1
+        run = parts[first:last]
+        text = mention.text[run[0].start : run[-1].end] if run else ""
+        if len(run) > _MOST_INITIALS and text.isalpha():
+            joined, before = "".join(part.folded for part in run), parts[first - 1] if first else None
+            given = before and names.count("given", before.folded) > names.count("surname", before.folded)
+            behind = before and (given or mention.text[before.end : run[0].start] == "-")
+            ends = mention.text[run[-1].end :][:1] in ("", ",") and _PRONOUNCED.fullmatch(joined)
+            if joined in whole or (behind and ends):
+                parts[first:last] = [
+                    NamePart(
+                        text, run[0].start, run[-1].end, "name", joined, maiden=run[0].maiden, ending=run[-1].ending
+                    )
                 ]
-                parts[-1].ending = part.ending
+                last = first + 1
+        first = max(last, first + 1)
 
 
 # --- nicknames ---

@@ -182,3 +182,16 @@ def test_an_initial_agrees_with_the_given_name_in_an_address(key):
     given, _, rest = address.partition("_")
     assert given.startswith(initial[0])
     assert rest.startswith(surname)
+
+
+@EVERY_KEY
+@pytest.mark.parametrize("names", [("Florence BELL", "Bell"), ("PUKETAPU-LEYS, Ngaire", "Leys")])
+def test_an_unlisted_surname_in_capitals_is_not_read_as_initials(key, names):
+    whole, surname = replace(key, *names)
+    assert surname.upper() in whole
+
+
+@EVERY_KEY
+def test_capitals_behind_a_surname_are_initials(key):
+    (made,) = replace(key, "Garcia JACM", label="CLINICIAN")
+    assert re.fullmatch("[A-Z]{4}", made.split()[1])

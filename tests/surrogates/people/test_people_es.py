@@ -320,3 +320,10 @@ def test_a_rare_surname_does_not_reverse_the_order_of_a_name():
 def test_a_name_of_a_group_that_spain_shares_becomes_a_common_one(key):
     assert load_names("es").stratum("male", "gabriel").group == ""
     assert fold(replace(key, "Gabriel Mora")[0].split()[0]) not in load_names("es").groups["male"]
+
+
+@EVERY_KEY
+def test_particles_behind_the_initials_of_a_name_stay_particles(key):
+    whole, surname = replace(key, "Torre Goicoechea M.E. de la", "De la Torre")
+    assert whole.endswith(" de la")
+    assert surname.split()[-1] == whole.split()[0]

@@ -242,3 +242,11 @@ def test_an_address_belongs_to_the_relative_whose_given_name_it_has(key):
     made = replace(key, "Tiina Leppinen", ("Mikael Leppinen", "RELATIVE"), ("mikaelleppinen53@posti.fi", "EMAIL"))
     given, surname = made[1].split()
     assert made[2].startswith(fold(given + surname))
+
+
+@EVERY_KEY
+@pytest.mark.parametrize("signature", ["tl", "mk", "jxl"])
+def test_a_signature_in_lower_case_becomes_letters(key, signature):
+    (made,) = replace(key, signature, label="CLINICIAN")
+    assert made.islower()
+    assert len(made) == len(signature)

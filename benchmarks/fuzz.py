@@ -2,6 +2,8 @@
 
     python -m benchmarks.fuzz --minutes 60
 
+`benchmarks.coverage_fuzz` tries the same targets with inputs that reach new code.
+
 Each target makes inputs with hypothesis from valid ones in which pieces were changed, removed, repeated or inserted.
 What must hold: the program either returns a result or raises an error with a code, never any other exception; no
 message quotes the canary that is in the input; a text that was released does not contain the canary. Tests try some
@@ -29,14 +31,19 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from spacy_deid import Deidentifier
+from spacy_deid.cda import profile as cda_profile
 from spacy_deid.cda.structure import parse_document
+from spacy_deid.cli.options import read_config
 from spacy_deid.documents import read_document
 from spacy_deid.errors import DeidError, Errors
 from spacy_deid.evaluation import MetricRow
 from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.fhir.json_values import read_json
 from spacy_deid.fhir.profile import parse_profile
+from spacy_deid.hl7 import profile as hl7_profile
 from spacy_deid.hl7.messages import parse_message
+from spacy_deid.llm.prompts import load_prompt
+from spacy_deid.notes import open_source
 from spacy_deid.patterns.rules import parse_rules
 from spacy_deid.policies import load_policy
 
@@ -95,10 +102,14 @@ class Target:
 
     inputs (SearchStrategy): makes inputs.
     check (Callable): raises `Broken` if a promise does not hold for an input.
+    seeds (tuple[bytes, ...]): valid inputs as bytes.
+    convert (Callable): makes an input of other bytes.
     """
 
     inputs: st.SearchStrategy[Any]
     check: Callable[[Any], None]
+    seeds: tuple[bytes, ...] = ()
+    convert: Callable[[bytes], Any] = bytes
 
 
 def require_quiet(message: str) -> None:
@@ -150,27 +161,53 @@ def damaged(data: bytes) -> st.SearchStrategy[bytes]:
     return st.lists(change, min_size=1, max_size=4).map(apply)
 
 
+def unpack(data: bytes) -> dict[str, bytes]:
+    """Read the members of a ZIP archive."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def repack(members: dict[str, bytes], name: str, content: bytes) -> bytes:
+    """Write a ZIP archive in which one member has another content."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, old in members.items():
+            archive.writestr(each, content if each == name else old)
+    return out.getvalue()
+
+
 def damaged_archive(data: bytes) -> st.SearchStrategy[bytes]:
     """Make copies of a ZIP archive in which one member was damaged, or the archive itself."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-
-    def repack(name: str, content: bytes) -> bytes:
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            for each, old in members.items():
-                archive.writestr(each, content if each == name else old)
-        return out.getvalue()
-
-    inner = [damaged(content).map(lambda new, name=name: repack(name, new)) for name, content in members.items()]
+    members = unpack(data)
+    inner = [
+        damaged(content).map(lambda new, name=name: repack(members, name, new)) for name, content in members.items()
+    ]
     return st.one_of(*inner, damaged(data))
+
+
+def _archive_target(data: bytes, check: Callable[[bytes], None]) -> Target:
+    """Make the target of a ZIP archive. As bytes, an input is the number of a member, and its content."""
+    members = unpack(data)
+    names = list(members)
+
+    def convert(given: bytes) -> bytes:
+        return repack(members, names[given[0] % len(names)], given[1:]) if given else data
+
+    seeds = tuple(bytes([number]) + content for number, content in enumerate(members.values()))
+    return Target(damaged_archive(data), check, seeds, convert)
+
+
+def _bytes_target(data: bytes, check: Callable[[bytes], None]) -> Target:
+    """Make the target of a file or text that is changed as a whole."""
+    return Target(damaged(data), check, (data,))
 
 
 @cache
 def files() -> dict[str, bytes]:
     """Make a small valid file of each format: suffix → content. Each contains the canary."""
+    import pyarrow
     from openpyxl import Workbook
-    from PIL import Image
+    from pyarrow import parquet
     from reportlab.pdfgen.canvas import Canvas
 
     page = f"<html><head><title>T</title></head><body><p>Ana &amp; {CANARY}</p><table><tr><td>1</td></tr></table>"
@@ -182,7 +219,7 @@ def files() -> dict[str, bytes]:
     word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     links = "http://schemas.openxmlformats.org/package/2006/relationships"
-    docx, odt, workbook, pdf, image = (io.BytesIO() for _ in range(5))
+    docx, odt, workbook, pdf, table = (io.BytesIO() for _ in range(5))
     with zipfile.ZipFile(docx, "w") as archive:
         archive.writestr(
             "[Content_Types].xml", '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'
@@ -203,10 +240,12 @@ def files() -> dict[str, bytes]:
     canvas = Canvas(pdf)
     canvas.drawString(72, 700, f"Ana {CANARY}")
     canvas.save()
-    Image.new("L", (20, 10), 255).save(image, "PNG")
+    parquet.write_table(pyarrow.table({"name": ["Ana"], "mail": [CANARY]}), table)
     return {
         ".txt": f"Ana {CANARY}\n".encode(),
         ".csv": f'name,mail\nAna,"{CANARY}"\n'.encode(),
+        ".tsv": f"name\tmail\nAna\t{CANARY}\n".encode(),
+        ".parquet": table.getvalue(),
         ".html": page.encode(),
         ".eml": mail.encode(),
         ".rtf": ("{\\rtf1\\ansi{\\fonttbl\\f0 Arial;}\\f0 Ana \\'e1 " + CANARY + "\\par}").encode(),
@@ -226,7 +265,14 @@ CDA += "<component><nonXMLBody><text>a</text></nonXMLBody></component></Clinical
 FHIR = json.dumps({"resourceType": "Patient", "name": [{"family": CANARY}], "birthDate": "1950-01-01", "x": 1.50})
 POLICY = 'name = "own"\ndefault = "replace"\nsure = 0.9\n[labels]\nDATE = "generalize"\nAGE = "keep"\n'
 RULES = 'name = "own"\n[[rules]]\nid = "id"\nlabel = "MRN"\npattern = "ID-[0-9]+"\nexamples = ["el [ID-12]"]\n'
-PROFILE = (files_of("spacy_deid") / "resources" / "fhir" / "profile.toml").read_bytes()
+_RESOURCES = files_of("spacy_deid") / "resources"
+PROFILE, HL7_PROFILE, CDA_PROFILE = (
+    (_RESOURCES / kind / "profile.toml").read_bytes() for kind in ("fhir", "hl7", "cda")
+)
+ROWS = f'{{"note_id": "1", "text": "{CANARY}"}}\n{{"note_id": "2", "text": null}}\n'
+OPTIONS = '[redact]\npipeline = "es"\nn-process = 2\ntrace = true\n'
+PROMPT = 'id = "own"\nsystem = "List all."\nuser = "{labels} {text}"\n[labels]\nDATE = "a date"\n'
+PROMPT += '[canaries]\nDATE = "On {}."\n[[example]]\ntext = "In May"\n[example.answer]\nDATE = ["May"]\n'
 BODIES = [
     {"text": CANARY, "pipeline": "es", "style": "tag"},
     {"items": [{"text": CANARY}], "settings": {"policy": "strict"}, "trace": True},
@@ -275,17 +321,26 @@ def check_text(text: str) -> None:
         raise Broken("the canary was released")
 
 
-def check_policy(data: bytes) -> None:
-    """Check a policy file."""
-    _check_file(data, "policy.toml", lambda path: load_policy(str(path)))
+def _file_target(text: str, name: str, read: Callable[[Path], object]) -> Target:
+    """Make the target of a reader of files."""
+
+    def check(data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            path.write_bytes(data)
+            require_code(lambda: read(path))
+
+    return _bytes_target(text.encode(), check)
 
 
-def _check_file(data: bytes, name: str, read: Callable[[Path], object]) -> None:
-    """Write bytes to a file, and check that it is read or refused."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        path.write_bytes(data)
-        require_code(lambda: read(path))
+def _read_rows(path: Path) -> None:
+    """Read all rows of a table of notes."""
+    source = open_source(str(path))
+    try:
+        for _ in source.scan(["note_id", "text"]):
+            pass
+    finally:
+        source.close()
 
 
 @cache
@@ -318,37 +373,48 @@ def check_body(body: str | bytes) -> None:
             require_quiet(answer)
 
 
-def _decoded(read: Callable[[str], object]) -> Callable[[bytes], None]:
-    """Make the check of a reader of texts."""
-    return lambda data: require_code(lambda: read(data.decode("utf-8", "replace")))
+def _text_target(data: bytes, read: Callable[[str], object]) -> Target:
+    """Make the target of a reader of texts."""
+    return _bytes_target(data, lambda given: require_code(lambda: read(given.decode("utf-8", "replace"))))
 
 
 def make_targets() -> dict[str, Target]:
     """Make all targets, by name."""
+    from typer.main import get_command
+
+    from spacy_deid.cli import app
+
     readers = {
-        f"files {suffix}": Target(
-            damaged_archive(data) if data.startswith(b"PK") else damaged(data),
-            lambda data, name=f"note{suffix}": require_code(lambda: read_document(data, name)),
+        f"files {suffix}": (_archive_target if data.startswith(b"PK") else _bytes_target)(
+            data, lambda data, name=f"note{suffix}": require_code(lambda: read_document(data, name))
         )
         for suffix, data in files().items()
     }
-    bodies = st.one_of(
-        *(changed_body(body) for body in BODIES), *(damaged(json.dumps(body).encode()) for body in BODIES)
-    )
+    bodies = [json.dumps(body).encode() for body in BODIES]
+    changed = st.one_of(*map(changed_body, BODIES), *map(damaged, bodies))
+    redact = get_command(app).commands["redact"]  # type: ignore[attr-defined]
     return {
-        "texts": Target(TEXTS, check_text),
+        "texts": Target(
+            TEXTS,
+            check_text,
+            ("Ñ ".encode(), "ﬁ\u202e١٢".encode()),
+            lambda data: data.decode(errors="surrogateescape"),
+        ),
         **readers,
-        "HL7 messages": Target(
-            damaged(HL7.encode()), lambda data: require_code(lambda: parse_message(data, "message 1"))
+        "JSONL tables": _file_target(ROWS, "rows.jsonl", _read_rows),
+        "HL7 messages": _bytes_target(
+            HL7.encode(), lambda data: require_code(lambda: parse_message(data, "message 1"))
         ),
-        "CDA documents": Target(
-            damaged(CDA.encode()), lambda data: require_code(lambda: parse_document(data, "a.xml"))
-        ),
-        "FHIR resources": Target(damaged(FHIR.encode()), _decoded(read_json)),
-        "FHIR profiles": Target(damaged(PROFILE), _decoded(lambda text: parse_profile(text, "p"))),
-        "policies": Target(damaged(POLICY.encode()), check_policy),
-        "rules": Target(damaged(RULES.encode()), _decoded(lambda text: parse_rules(text, "r.toml"))),
-        "REST bodies": Target(bodies, check_body),
+        "CDA documents": _bytes_target(CDA.encode(), lambda data: require_code(lambda: parse_document(data, "a.xml"))),
+        "FHIR resources": _text_target(FHIR.encode(), read_json),
+        "FHIR profiles": _text_target(PROFILE, lambda text: parse_profile(text, "p")),
+        "HL7 profiles": _text_target(HL7_PROFILE, lambda text: hl7_profile.parse_profile(text, "p")),
+        "CDA profiles": _text_target(CDA_PROFILE, lambda text: cda_profile.parse_profile(text, "p")),
+        "policies": _file_target(POLICY, "policy.toml", lambda path: load_policy(str(path))),
+        "rules": _text_target(RULES.encode(), lambda text: parse_rules(text, "r.toml")),
+        "prompts": _file_target(PROMPT, "prompt.toml", lambda path: load_prompt(str(path), "es")),
+        "options in a file": _file_target(OPTIONS, "redact.toml", lambda path: read_config(path, redact)),
+        "REST bodies": Target(changed, check_body, tuple(bodies)),
     }
 
 

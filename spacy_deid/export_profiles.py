@@ -67,9 +67,11 @@ class ProfileParser(ABC, Generic[P]):
         RAISES: ConfigError as `read_file`.
         """
         try:
-            return cls(path, tomllib.loads(text)).parse()
-        except tomllib.TOMLDecodeError as error:
+            data = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or deep nesting
             raise cls(path, {}).wrong(f"not TOML: {error}") from None
+        try:
+            return cls(path, data).parse()
         except (AttributeError, TypeError):
             raise cls(path, {}).wrong(f"a value has the wrong type{cls.hint}") from None
 

@@ -91,9 +91,10 @@ def load_policy(name: str) -> Policy:
     else:
         raise ConfigError(Errors.D505.format(name=name, known=", ".join(known)))
     try:
-        return _check(tomllib.loads(source), name)
-    except tomllib.TOMLDecodeError as err:
+        data = tomllib.loads(source)
+    except (ValueError, RecursionError) as err:  # also a number of thousands of digits, or deep nesting
         raise ConfigError(Errors.D506.format(path=name, reason=f"not TOML: {err}")) from None
+    return _check(data, name)
 
 
 def _check(data: dict[str, Any], path: str) -> Policy:

@@ -192,7 +192,7 @@ def read_config(path: Path, command: Any) -> dict[str, Any]:
         data = Config().from_disk(path) if path.suffix == ".cfg" else tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(Errors.D426.format(path=path, reason=describe(error))) from None
-    except ValueError:  # the message may quote a value
+    except (ValueError, RecursionError):  # the message may quote a value
         raise ConfigError(Errors.D426.format(path=path, reason="not a valid TOML or .cfg file")) from None
     if set(data) == {command.name} and isinstance(data[command.name], Mapping):
         data = data[command.name]

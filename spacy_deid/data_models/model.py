@@ -151,7 +151,7 @@ def _read(name: str, seen: list[str]) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         known = f"; models of the package: {', '.join(SHIPPED)}"
         raise _wrong(name, f"cannot be read ({type(error).__name__}){known}") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise _wrong(name, f"not valid TOML: {error}") from None
     _known(name, data, _TOP, "the file")
     if "extends" not in data:

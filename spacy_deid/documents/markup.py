@@ -98,13 +98,13 @@ def unwrap(element: Any) -> None:
 
 
 def append(parent: Any, index: int, text: str | None) -> None:
-    """Insert text before the child at `index`, after text that is already there."""
+    """Insert text before the child at `index`, after text that is there. Characters that are not allowed in XML
+    become U+FFFD.
+    """
     if not text:
         return
-    if index:
-        parent[index - 1].tail = (parent[index - 1].tail or "") + text
-    else:
-        parent.text = (parent.text or "") + text
+    node = TextNode(parent[index - 1], "tail") if index else TextNode(parent, "text")
+    node.set(node.get() + text)
 
 
 def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None:

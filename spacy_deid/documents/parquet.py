@@ -51,7 +51,7 @@ def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
             reason = f"more than {settings.max_bytes} bytes after decompression"
             raise InputError(Errors.D715.format(path=name, reason=reason))
         return file.read()
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise InputError(Errors.D715.format(path=name, reason="damaged: the Parquet file cannot be read")) from None
 
 

@@ -43,7 +43,7 @@ def _text(data: bytes, name: str) -> str:
         source = pattern.sub(instead, source)
     try:
         text = _rtf_to_text(source, errors="replace")
-    except (ValueError, IndexError, OverflowError, LookupError):
+    except (ValueError, TypeError, IndexError, OverflowError, LookupError):
         raise InputError(Errors.D715.format(path=name, reason="damaged: the RTF cannot be parsed")) from None
     return strip_invisible(str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")).strip()
 

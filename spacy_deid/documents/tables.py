@@ -36,7 +36,7 @@ def read_columns(path: Path, labels: Iterable[str]) -> dict[str, str]:
     try:
         with open(path, "rb") as file:
             columns = tomllib.load(file).get("columns")
-    except (OSError, tomllib.TOMLDecodeError, UnicodeError):
+    except (OSError, ValueError, RecursionError):
         raise ConfigError(Errors.D721.format(path=path, reason="it cannot be read or is not TOML")) from None
     if not isinstance(columns, dict) or not columns:
         raise ConfigError(Errors.D721.format(path=path, reason="it has no table [columns]"))

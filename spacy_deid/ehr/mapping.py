@@ -200,7 +200,7 @@ def _load(path: Path) -> dict[str, Any]:
         raise _wrong(path, f"cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise _wrong(path, "not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise _wrong(path, f"not valid TOML: {error}") from None
 
 

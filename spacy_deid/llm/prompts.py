@@ -157,7 +157,7 @@ def _parse(path: Path) -> dict[str, Any]:
         wrong = [shot for shot in data.get("example", ()) if not isinstance(shot["text"], str)]
     except (OSError, UnicodeDecodeError):
         raise ConfigError(Errors.D734.format(path=path, reason="cannot be read as UTF-8")) from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(Errors.D734.format(path=path, reason=f"not TOML: {error}")) from None
     except (TypeError, AttributeError, KeyError):
         wrong, labels = [None], []

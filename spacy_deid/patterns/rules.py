@@ -247,7 +247,7 @@ def parse_rules(text: str, path: str, check: bool = True) -> list[Rule]:
     """
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or deep nesting
         raise ConfigError(Errors.D101.format(path=path, reason=error)) from None
     _check_file(data, path)
     fragments = _fragments(data, path, {} if path == "common.toml" else _common())

@@ -202,7 +202,7 @@ def load_language(lang: str, folder: Path | None = None) -> Language:
         raise ConfigError(Errors.D602.format(lang=lang, known=known))
     try:
         settings = tomllib.loads(_read(root / "language.toml"))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(Errors.D604.format(path="language.toml", reason=error)) from None
     language = Language(
         lang=lang,

@@ -3,11 +3,13 @@
 import os
 
 import pytest
+from typer.main import get_command
 
 pytest.importorskip("reportlab")
 
 from benchmarks import fuzz
 from benchmarks.fuzz import CANARY, Broken, Target, make_targets, require_code, require_quiet, try_target
+from spacy_deid.cli import app
 from spacy_deid.documents import read_document
 from spacy_deid.errors import InputError
 
@@ -21,6 +23,22 @@ def test_damaged_input_is_read_or_refused_with_a_code(name: str):
     tried, broken = try_target(TARGETS[name], EXAMPLES.get(name, 40), number)
     assert tried > 1
     assert broken == "", f"seed {number}"
+
+
+DEEP = [b"x = " + b"[" * 5000, b"x = " + b"{x = " * 5000, b'{"x": ' * 5000, b"x = " + b"9" * 5000]
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if not name.startswith(("texts", "files"))])
+def test_deep_nesting_and_long_numbers_are_refused_with_a_code(name: str):
+    for data in DEEP:
+        TARGETS[name].check(data)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_seeds_of_a_target_keep_its_promises(name: str):
+    assert TARGETS[name].seeds
+    for data in TARGETS[name].seeds:
+        TARGETS[name].check(TARGETS[name].convert(data))
 
 
 def test_what_breaks_a_promise_is_noticed():
@@ -52,6 +70,13 @@ def test_the_other_inputs_that_are_changed_are_valid():
     fuzz.parse_profile(fuzz.PROFILE.decode(), "p.toml")
 
 
-def test_the_policy_that_is_changed_is_valid(tmp_path):
-    (tmp_path / "own.toml").write_text(fuzz.POLICY)
-    assert fuzz.load_policy(str(tmp_path / "own.toml")).action("AGE") == "keep"
+def test_the_settings_that_are_changed_are_valid(tmp_path):
+    for name in ("POLICY", "PROMPT", "ROWS", "OPTIONS"):
+        (tmp_path / f"{name}.toml").write_text(getattr(fuzz, name))
+    assert fuzz.load_policy(str(tmp_path / "POLICY.toml")).action("AGE") == "keep"
+    assert fuzz.load_prompt(str(tmp_path / "PROMPT.toml"), "es").id == "own"
+    assert fuzz.read_config(tmp_path / "OPTIONS.toml", get_command(app).commands["redact"])["n_process"] == 2
+    (tmp_path / "ROWS.toml").rename(tmp_path / "rows.jsonl")
+    assert [row[0] for row in fuzz.open_source(str(tmp_path / "rows.jsonl")).scan(["note_id"])] == ["1", "2"]
+    fuzz.hl7_profile.parse_profile(fuzz.HL7_PROFILE.decode(), "p.toml")
+    fuzz.cda_profile.parse_profile(fuzz.CDA_PROFILE.decode(), "p.toml")

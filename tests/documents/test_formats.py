@@ -239,6 +239,11 @@ def test_truncated_file_is_read_as_far_as_possible():
     assert read_document(RTF.encode("cp1252")[:260], "a.rtf").text.startswith("Historia")
 
 
+def test_control_word_without_its_number_is_refused_with_a_code():
+    with pytest.raises(InputError, match="the RTF cannot be parsed"):
+        read_document(rb"{\rtf1\ansi Ana \uc\'e1 Sanz}", "a.rtf")
+
+
 def test_rtf_must_start_with_its_signature():
     with pytest.raises(InputError, match=r"a\.rtf: the file name says rtf, but the content is txt"):
         read_document(b"hello", "a.rtf")

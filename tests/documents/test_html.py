@@ -152,6 +152,12 @@ def test_invalid_pages_are_refused(data, message):
         read_document(data, "a.html", ReadSettings())
 
 
+def test_control_characters_in_unknown_elements_are_read():
+    document = read_document(b"<div><ana\x1c>Ingresa\x1c Ana</ana\x1c></div><x-y>\x0bHoy</x-y>", "a.html")
+    assert "Ana" in document.text
+    assert "Hoy" in document.text
+
+
 def test_page_with_too_many_elements_is_refused_before_parsing():
     with pytest.raises(InputError, match=r"a\.html: more than 1,000,000 elements"):
         read_document(b"Alta" + b"<br>" * 1_000_001, "a.html")

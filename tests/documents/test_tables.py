@@ -192,6 +192,13 @@ def test_unconvertible_values_are_refused_with_their_column():
     assert "An" not in repr(caught.value.__context__)
 
 
+def test_names_of_columns_that_are_no_text_are_refused_with_a_code():
+    out = io.BytesIO()
+    parquet.write_table(pa.table({"zqname": ["Ana"]}), out)
+    with pytest.raises(InputError, match="the Parquet file cannot be read"):
+        read_document(out.getvalue().replace(b"zqname", b"z\xbbname"), "a.parquet")
+
+
 def test_billions_of_empty_cells_are_refused_quickly():
     with pytest.raises(InputError, match="more than 20000000 cells"):
         read_document(parquet_of(a=pa.nulls(20_000_001, pa.int8())), "a.parquet")

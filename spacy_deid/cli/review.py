@@ -125,7 +125,7 @@ def status(
     folder: Annotated[Path, typer.Argument(help="Folder that 'review plan' wrote.")],
     reviewed: Annotated[Path, typer.Argument(help="Annotations of the reviewers, in any format of 'evaluate'.")],
     target: Annotated[float, typer.Option(min=0, max=1, help="Greatest share of notes that may leak.")] = 0.05,
-    scheme: Scheme = "canonical",
+    scheme: Annotated[Scheme, typer.Option(help="Labels of the annotations.")] = "canonical",
     output: OptionalJson = None,
 ) -> None:
     """Say how many of the notes that nobody reviewed still leak at most, and whether the review can stop.

@@ -190,5 +190,8 @@ def test_an_old_python_is_named_with_the_one_that_is_needed():
     assert "python3.11 -m venv" in done.stderr
 
 
-def test_at_least_twenty_mistakes_are_tried():
+def test_at_least_twenty_mistakes_are_tried_and_the_guide_has_a_row_for_each_of_twenty():
     assert len(MISTAKES) >= 20
+    guide = Path(__file__).parent.parent.parent / "docs" / "guides" / "doctor.md"
+    rows = guide.read_text(encoding="utf8").partition("## Frequent mistakes\n")[2].count("\n| ")
+    assert rows - 1 >= 20  # the first is the heading

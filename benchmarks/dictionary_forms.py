@@ -34,7 +34,7 @@ import typer
 from rapidfuzz.distance import OSA
 
 from spacy_deid.background.counts import Ambiguity
-from spacy_deid.dictionaries.damaged import FUZZY
+from spacy_deid.dictionaries.matcher import FUZZY
 from spacy_deid.dictionaries.normalise import normal_form, normalise
 from spacy_deid.dictionaries.search import search_note
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter

@@ -19,17 +19,10 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from ..dictionaries.broken import CompactTerm, CompactText, compact_terms
 from ..dictionaries.conditions import is_inside_sentence
-from ..dictionaries.damaged import (
-    FUZZY,
-    CompactTerm,
-    CompactText,
-    DamagedNote,
-    FuzzyNames,
-    compact_terms,
-    fuzzy_names,
-)
-from ..dictionaries.matcher import Match
+from ..dictionaries.damaged import DamagedNote, FuzzyNames, fuzzy_names
+from ..dictionaries.matcher import FUZZY, Match
 from ..dictionaries.normalise import Normalised, normalise
 from ..dictionaries.patients import PatientTerms
 from ..dictionaries.store import LocalStore

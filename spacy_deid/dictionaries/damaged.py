@@ -1,8 +1,6 @@
 """Find the names and numbers of a patient that are damaged in a note: broken up, badly scanned, or misspelt.
 
-- *Broken at a line end*: "Villa-\\nseca". `rejoin_lines` removes such hyphens, so that the joined text can be searched
-    for all terms a second time.
-- *Broken up*: "V i l l a s e c a", "9045 6254", "90.456.254". `CompactText` compares letters and digits only.
+- *Broken up*: "V i l l a s e c a", "9045 6254", "90.456.254" (`broken.CompactText`).
 - *Scanned*: "Vi11aseca", "Vi!la5eca", "9O45". Characters that a scanner confuses are compared as one character.
 - *Misspelt*: one letter replaced, missing, added or swapped with the next, up to two errors in a long name. The
     distance is optimal string alignment (Damerau 1964; rapidfuzz). Numbers must match exactly, because one digit of
@@ -26,160 +24,12 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
+from .broken import NUMBER_GAP, CompactText, compact_terms, number_terms, scanned_terms
 from .conditions import is_inside_sentence
-from .matcher import Match
+from .matcher import FUZZY, Match
 from .nicknames import given_names, is_nickname
-from .normalise import Normalised, classify, code_points, normal_form
+from .normalise import Normalised, normal_form
 from .terms import PERSONS, LocalEntry, is_too_general, name_words
-
-FUZZY = "~"
-"""Suffix of the rule of a match whose spelling differs from the term: "patients.surname~"."""
-
-_BREAK = re.compile(r"(?<=[^\W_])[-\u00ad\u2010\u2011\u00ac][ \t\r]*\n[ \t>|]*(?=[^\W_])")
-
-
-class Rejoined(NamedTuple):
-    """A text without the hyphens at the ends of its lines.
-
-    text (str): the text with n characters.
-    origin (NDArray): the offset of each character in the original text. Shape (n,).
-    breaks (NDArray): the offsets in the joined text where a hyphen was removed. Shape (k,).
-    """
-
-    text: str
-    origin: NDArray[np.int64]
-    breaks: NDArray[np.int64]
-
-    def restore(self, matches: Iterable[Match]) -> list[Match]:
-        """Map the matches that were broken to the original text, and mark their rules with `FUZZY`.
-
-        matches (Iterable[Match]): matches in the joined text.
-        RETURNS (list[Match]): the matches that contain a removed hyphen; the others are in the original as well.
-        """
-        found = []
-        for match in matches:
-            at = int(np.searchsorted(self.breaks, match.start, side="right"))
-            if at < len(self.breaks) and self.breaks[at] < match.end:
-                start, end = int(self.origin[match.start]), int(self.origin[match.end - 1]) + 1
-                found.append(Match(start, end, match.label, match.rule.removesuffix(FUZZY) + FUZZY))
-        return found
-
-
-def rejoin_lines(text: str) -> Rejoined | None:
-    """Remove the hyphens that break words at the ends of lines, and the line breaks after them.
-
-    text (str): a note.
-    RETURNS (Rejoined | None): the joined text; None if no word is broken.
-    """
-    spans = [found.span() for found in _BREAK.finditer(text)]
-    if not spans:
-        return None
-    kept = np.ones(len(text), dtype=bool)
-    for start, end in spans:
-        kept[start:end] = False
-    origin = np.flatnonzero(kept)
-    starts = np.array([start for start, _ in spans])
-    return Rejoined(_BREAK.sub("", text), origin, np.searchsorted(origin, starts))
-
-
-_SHORTEST_SPLIT = 6  # letters and digits; shorter sequences occur by chance
-_SHORTEST_NUMBER = 5
-_SHORTEST_DATE = 8
-_GAP = 8  # maximal number of characters of the note between two letters
-_NUMBER_GAP = 3  # the same for numbers
-_FEWEST_DIGITS = 2  # digits that are left of a scanned number
-_DIGITS = str.maketrans("oilszbgq", "01152899")  # letters that a scanner confuses with digits
-_NUMBERS = frozenset(
-    "PHONE FAX SSN NATIONAL_ID MRN ENCOUNTER_ID INSURANCE_ID HEALTH_PLAN ACCOUNT LICENSE EMPLOYEE_ID VEHICLE DEVICE "
-    "BIOMETRIC ID_OTHER".split()
-)
-
-
-class CompactTerm(NamedTuple):
-    """A term reduced to its letters and digits, to find it where it is broken up.
-
-    letters (str): letters and digits of the term, normalised.
-    tags (Sequence[tuple[str, str]]): (label, rule) of each dictionary entry with this term.
-    """
-
-    letters: str
-    tags: Sequence[tuple[str, str]]
-
-    def __repr__(self) -> str:
-        """Show the labels and rules without the term."""
-        return f"CompactTerm(letters=…, tags={self.tags!r})"
-
-
-def compact_terms(entries: Iterable[LocalEntry], kept: Callable[[str, str], bool] | None = None) -> list[CompactTerm]:
-    """Reduce terms to letters and digits.
-
-    entries (Iterable[LocalEntry]): entries of a patient; those with a condition are left out.
-    kept (Callable): takes a label and the letters and digits of a term, and returns whether to keep the term; None to
-        keep those with at least 6 letters and digits.
-    RETURNS (list[CompactTerm]): the distinct terms.
-    """
-    kept = kept or (lambda label, letters: len(letters) >= _SHORTEST_SPLIT)
-    terms: dict[str, dict[tuple[str, str], None]] = {}
-    for entry in entries:
-        letters = "" if entry.condition else "".join(filter(str.isalnum, normal_form(entry.term)))
-        if letters and kept(entry.label, letters):
-            terms.setdefault(letters, {})[entry.label, entry.rule] = None
-    return [CompactTerm(letters, list(tags)) for letters, tags in terms.items()]
-
-
-def _is_number(label: str, letters: str) -> bool:
-    """Return whether a term is a number that may be written in other groups."""
-    if label == "DATE":
-        return letters.isdigit() and len(letters) >= _SHORTEST_DATE
-    long = len(letters) >= _SHORTEST_NUMBER
-    return label in _NUMBERS and long and 2 * sum(char.isdigit() for char in letters) >= len(letters)
-
-
-class CompactText:
-    """A text reduced to its letters and digits, to find terms that are broken up. A match must start and end at word
-    edges, and must not contain a wide gap.
-
-    folded (Normalised): the normalised text.
-    gap (int): maximal number of characters between two letters; by default a line break with indentation.
-    scanned (bool): whether letters that a scanner confuses with digits count as digits.
-    """
-
-    def __init__(self, folded: Normalised, gap: int = _GAP, *, scanned: bool = False) -> None:
-        self._folded = folded
-        codes = code_points(folded.text)
-        self._places = np.flatnonzero(classify(codes))
-        self._text = codes.take(self._places).tobytes().decode("utf-32-le", "surrogatepass")
-        if scanned:
-            self._text = self._text.translate(_DIGITS)
-        # Indices of letters that are followed by a wide gap.
-        self._wide = np.flatnonzero(np.diff(folded.origin.take(self._places)) > gap + 1)
-
-    def find(self, terms: Iterable[CompactTerm]) -> list[Match]:
-        """Find terms by comparing letters and digits only.
-
-        terms (Iterable[CompactTerm]): terms of one patient.
-        RETURNS (list[Match]): the matches, including terms that are not broken up.
-        """
-        stretches = [(start, len(term.letters), term) for term in terms for start in self._starts(term.letters)]
-        if not stretches:
-            return []
-        starts, lengths = np.array([stretch[:2] for stretch in stretches]).T
-        ends = starts + lengths
-        first, last = self._places.take(starts), self._places.take(ends - 1) + 1
-        # A match starts and ends at word edges and contains no wide gap.
-        held = self._folded.edges.take(first) & self._folded.edges.take(last)
-        held &= np.searchsorted(self._wide, starts) == np.searchsorted(self._wide, ends - 1)
-        kept = np.flatnonzero(held)
-        spans = zip(kept.tolist(), *self._folded.original(first.take(kept), last.take(kept)), strict=True)
-        return [Match(start, end, label, rule) for i, start, end in spans for label, rule in stretches[i][2].tags]
-
-    def _starts(self, letters: str) -> Iterator[int]:
-        """Yield all positions of a string among the letters and digits, overlapping ones included."""
-        start = self._text.find(letters)
-        while start >= 0:
-            yield start
-            start = self._text.find(letters, start + 1)
-
 
 _LABELS = PERSONS | {"CITY", "STREET"}
 _SHORTEST = 6  # minimal length of a name with one error
@@ -188,6 +38,7 @@ _SHORTEST_FIRST = 5  # minimal length of a name with one error that begins a sen
 _SHORTEST_SURE = 3  # minimal length of a name that is searched for in damaged forms
 _SHORTEST_SUM = 7  # minimal length of a name and its form with one error together, inside a sentence
 _SHORTEST_SPACED = 3
+_FEWEST_DIGITS = 2  # digits that are left of a scanned number
 _SHORTEST_SUM_FIRST = 9  # the same at the beginning of a sentence
 _MOST = 2
 _CAPITALS = 0.05  # minimal share of capitalised words in a note that uses capitals
@@ -278,11 +129,10 @@ class DamagedTerms:
     def __init__(self, entries: Iterable[LocalEntry]) -> None:
         entries = list(entries)
         self.names = fuzzy_names(entries)
-        self.numbers = compact_terms(entries, _is_number)
+        self.numbers = number_terms(entries)
         names = (e._replace(condition="") for e in entries if e.label in PERSONS and e.term.isalpha())
         self.spaced = compact_terms(names, lambda label, letters: len(letters) >= _SHORTEST_SPACED)
-        kept = [term for term in self.numbers if len(term.letters) >= _SHORTEST_SPLIT]
-        self.scanned = [CompactTerm(term.letters.translate(_DIGITS), term.tags) for term in kept]
+        self.scanned = scanned_terms(self.numbers)
 
     def __repr__(self) -> str:
         """Return a description with the number of names, without the names."""
@@ -345,8 +195,8 @@ class DamagedNote:
         """Find numbers in other groups, and numbers with letters that a scanner confuses with digits."""
         if not terms.numbers:
             return []
-        found = CompactText(self._folded, _NUMBER_GAP).find(terms.numbers)
-        scanned = CompactText(self._folded, _NUMBER_GAP, scanned=True).find(terms.scanned)
+        found = CompactText(self._folded, NUMBER_GAP).find(terms.numbers)
+        scanned = CompactText(self._folded, NUMBER_GAP, scanned=True).find(terms.scanned)
         known = {match[:2] for match in found}
         half = [m for m in scanned if sum(map(str.isdigit, self._text[m.start : m.end])) >= _FEWEST_DIGITS]
         return found + [match._replace(rule=match.rule + FUZZY) for match in half if match[:2] not in known]
@@ -355,7 +205,7 @@ class DamagedNote:
         """Find names with a space or another character after each letter."""
         if not terms.spaced:
             return []
-        found = CompactText(self._folded, _NUMBER_GAP).find(terms.spaced)
+        found = CompactText(self._folded, NUMBER_GAP).find(terms.spaced)
         spaced = [m for m in found if _is_spaced(self._text[m.start : m.end])]
         return [match._replace(rule=match.rule + FUZZY) for match in spaced]
 

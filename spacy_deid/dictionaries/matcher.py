@@ -37,6 +37,10 @@ Tags = tuple[tuple[str, str], ...]  # label and rule of each list that contains 
 Integers = NDArray[np.int64]
 
 
+FUZZY = "~"
+"""Suffix of the rule of a match whose spelling differs from the term: "patients.surname~"."""
+
+
 class Match(NamedTuple):
     """A term that was found in a text.
 

@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .damaged import FUZZY
 from .institution import CONTINUES, SET, Hashes, Institution, WordHashes, power, value_of
-from .matcher import Integers, Match, find_outer
+from .matcher import FUZZY, Integers, Match, find_outer
 from .normalise import Normalised, code_points
 from .terms import PERSONS, Tag, function_words
 

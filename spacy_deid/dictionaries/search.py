@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..patient_ids import normal_id
+from .broken import rejoin_lines
 from .complete import extend_genitives
-from .damaged import DamagedNote, Edges, rejoin_lines
+from .damaged import DamagedNote, Edges
 from .matcher import Match
 from .misspelt import find_misspelt
 from .normalise import Normalised, normalise

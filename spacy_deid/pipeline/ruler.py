@@ -323,7 +323,7 @@ def _is_exact(match: Match, text: str) -> bool:
     All exact matches of the patient's own terms do. For lists and terms of the institution, a single word does not,
     because among so many names it may also be a town or a common word. Misspelled names never do.
     """
-    from ..dictionaries.damaged import FUZZY
+    from ..dictionaries.matcher import FUZZY
 
     if match.rule.endswith(FUZZY):
         return False

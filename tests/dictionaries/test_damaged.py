@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_deid.dictionaries.broken import CompactText, compact_terms, rejoin_lines
 from spacy_deid.dictionaries.complete import complete_names, extend_genitives, find_initials
-from spacy_deid.dictionaries.damaged import CompactText, DamagedNote, DamagedTerms, compact_terms, rejoin_lines
+from spacy_deid.dictionaries.damaged import DamagedNote, DamagedTerms
 from spacy_deid.dictionaries.matcher import Match
 from spacy_deid.dictionaries.nicknames import is_nickname
 from spacy_deid.dictionaries.normalise import normalise

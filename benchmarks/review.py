@@ -6,7 +6,8 @@
 
 ``fit`` fits the weights of spacy_deid/resources/review_ranking.json on authored training notes. A classifier is too
 certain about the notes that it was trained on. Therefore PIPELINES is a folder with earlier pipelines (LANG), which
-were trained before the notes from brief number --first on were added, and only these notes are used.
+were trained before the notes from brief number --first on were added, and only these notes are used. The classifiers
+of these pipelines take the place of those of the included ones; rules and lists are the current ones.
 
 ``measure`` runs the included pipelines at `balanced` on the authored development notes. An identifier is *missed* if
 a letter or digit of it is not replaced by the default policy; a proposal *touches* it if it contains such a letter or
@@ -135,7 +136,10 @@ def fit(
     start = Ranking(dict.fromkeys((*FEATURES, "bias"), 0.0), "none")
     values, wanted = list[NDArray[np.float64]](), list[NDArray[np.bool_]]()
     for lang in LANGUAGES:
-        nlp = spacy_deid.load(pipelines / lang)
+        nlp = spacy_deid.load(lang, operating_point="balanced")
+        earlier: Any = spacy_deid.load(pipelines / lang, operating_point="balanced").get_pipe("deid_ner")
+        classifier: Any = nlp.get_pipe("deid_ner")
+        classifier.model, classifier.cfg, classifier.predictor = earlier.model, earlier.cfg, None
         notes = read_notes(folder / lang / "train", first)
         for note, _ in run(nlp, notes, start):
             columns = [note.record["features"][name.replace(" ", "_")] for name in FEATURES]

@@ -393,8 +393,9 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     def set_probabilities(self, docs: Iterable[Doc], read: Iterable[Posterior]) -> None:
         """Keep the calibrated probability of every dense token to be PHI in ``doc.user_data["deid/probabilities"]``.
 
-        The dict has lists of equal length: "starts" and "ends" (character offsets), "united" (the probability), and
-        "first" (that of the first reading alone; the same without a second reading).
+        The dict has lists of equal length: "starts" and "ends" (character offsets), "united" (the probability),
+        "first" (that of the first reading alone; the same without a second reading), and "labels" (the label that the
+        token would have if it were PHI).
 
         docs (Iterable[Doc]): the Docs.
         read (Iterable[Posterior]): output of `read` for them.
@@ -407,6 +408,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
                 "ends": [token.idx + len(token) for token in tokens],
                 "united": curve(one.phi).tolist(),
                 "first": curve((one.first or one).phi).tolist(),
+                "labels": [self.labels[label] for label in one.labels.tolist()],
             }
 
     def _evidence(self, doc: Doc, start: int, end: int, label: int, score: float, rule: str) -> Evidence:

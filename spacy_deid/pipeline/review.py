@@ -2,11 +2,12 @@
 
 Words are ranked by the probability that they are missed identifiers (`describe_words` and `Ranking`): a logistic
 regression on the probabilities of ``deid_ner`` below its threshold, the difference of its two readings, the form and
-the place of the word, and lists. Without ``deid_ner``, or if a column is named, the scores of ``deid_surprisal`` rank
-the words. A budget limits the number of proposals by the length of the note.
+the place of the word, the entities beside it, and lists. Without ``deid_ner``, or if a column is named, the scores of
+``deid_surprisal`` rank the words. A budget limits the number of proposals by the length of the note.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,10 +25,12 @@ from ..dictionaries.terms import name_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import LABELS
 from ..medical.dictionary import MedicalDictionary
-from ..medical.known_words import known_words
+from ..medical.known_words import known_words, ordinary_words
 from ..spans import MERGED, PROBABILITIES, RECOVERED, REVIEW, SCORES, Evidence, write_evidence
 
-_SHARE = 0.5  # of the highest score of a span that a word must have to go into it
+# Share of the highest score of a span that a word must have to go into it. Of an identifier of several words, the
+# evidence is often strong for one of them only.
+_SHARE, _EVIDENCE_SHARE = 0.5, 0.1
 _GAP = 3  # characters between two words that are looked at together
 Mask = NDArray[np.bool_]
 
@@ -106,7 +109,8 @@ class Review:
         wanted = [i for i in np.flatnonzero(values > self.floor).tolist() if not left_out[starts[i] : ends[i]].all()]
         text = doc.text
         joined = [_near(text, end, start) for end, start in zip(ends, starts[1:], strict=False)]
-        runs = choose_runs(values.tolist(), wanted, joined, self._budget(text), self.longest)
+        share = _EVIDENCE_SHARE if record.get("score") == "evidence" else _SHARE
+        runs = choose_runs(values.tolist(), wanted, joined, self._budget(text), self.longest, share)
         return [_span(record, values, run) for run in runs]
 
     def set_annotations(self, doc: Doc, found: Sequence[ReviewSpan]) -> None:
@@ -190,10 +194,23 @@ FEATURES = (
     "found elsewhere",
     "beside an entity",
     "short",
+    "ordinary word",
+    "previous",
+    "next",
+    "distance of the entity before",
+    "distance of the entity after",
+    "number before",
+    "number after",
+    *(f"{place} {kind}" for place in ("like", "after", "before") for kind in ("person", "place", "organization")),
 )
 _LEAST = 1e-6
+_NONE = -8.0  # log-odds where there is no token
 _LONG_NUMBER = 4
 _BESIDE = 2  # tokens
+_REACH, _FAR = 3, 9  # tokens in which an entity is looked for, and its distance if there is none
+_KINDS = ("PER", "LOC", "ORG")  # of CoNLL-2003, in the order of the last features
+_NUMBER_BEFORE, _NUMBER_AFTER = re.compile(r"\d\s*[./:-]\s*$"), re.compile(r"\s*[./:-]\s*\d")
+_AROUND = 12  # characters that these expressions read
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +230,9 @@ def describe_words(doc: Doc) -> WordEvidence:
     """Collect evidence about the tokens that are not part of an entity, from which `Ranking` computes a probability.
 
     The first two features are log-odds: the calibrated probability that a token is PHI, and its difference to that of
-    the first reading alone; "neighbour" is the highest log-odds of two tokens on each side. All others are 0 or 1.
+    the first reading alone; "neighbour" is the highest log-odds of two tokens on each side, "previous" and "next" are
+    those of the adjacent tokens. Distances of entities in the line are in tokens. All others are 0 or 1; "like person"
+    says that the classifier would take the token for a person, "after person" that the entity before it is one.
 
     doc (Doc): a Doc that ``deid_ner``, with `keep_probabilities`, and ``deid_merge`` ran on.
     RETURNS (WordEvidence): one row per token with a letter or digit.
@@ -226,21 +245,39 @@ def describe_words(doc: Doc) -> WordEvidence:
     words = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     odds, first = _log_odds(record["united"]), _log_odds(record["first"])
     held = np.zeros(len(text) + 1, dtype=np.int64)
-    for ent in doc.ents:
-        held[ent.start_char : ent.end_char] |= ent.label_ in LABELS
-    sums = np.concatenate([[0], np.cumsum(held)])
+    for number, ent in enumerate(doc.ents, start=1):
+        held[ent.start_char : ent.end_char] = number * (ent.label_ in LABELS)
+    sums = np.concatenate([[0], np.cumsum(held > 0)])
     taken = sums[ends] > sums[starts]
     free = np.flatnonzero(~taken & np.array([any(map(str.isalnum, word)) for word in words], dtype=bool))
     lines = np.cumsum([0, *(char == "\n" for char in text)])[starts] if len(starts) else starts
     lower = {word for word in words if word.islower()}
     found = {word.lower() for word, held_word in zip(words, taken.tolist(), strict=True) if held_word}
-    is_known, listed = known_words(doc.lang_), name_words(doc.lang_)
+    is_known, is_ordinary, listed = known_words(doc.lang_), ordinary_words(doc.lang_), name_words(doc.lang_)
+    likely = [LABELS[label].conll for label in record["labels"]]
+    kinds = ["", *(LABELS[ent.label_].conll if ent.label_ in LABELS else "" for ent in doc.ents)]
+    entities = [kinds[held[start:end].max(initial=0)] for start, end in zip(starts, ends, strict=True)]
+
+    def entity(i: int, step: int) -> tuple[int, str]:
+        """Return the distance and the kind of the next entity in the same line."""
+        for k in range(i + step, i + step * (_REACH + 1), step):
+            if not 0 <= k < len(words) or lines[k] != lines[i]:
+                break
+            if taken[k]:
+                return abs(k - i), entities[k]
+        return _FAR, ""
+
+    def odds_at(i: int) -> float:
+        """Return the log-odds of a token that is not part of an entity."""
+        return float(odds[i]) if 0 <= i < len(words) and not taken[i] else _NONE
+
     rows = []
     for i in free.tolist():
-        word, start = words[i], int(starts[i])
+        word, start, end = words[i], int(starts[i]), int(ends[i])
         near = [k for k in range(max(0, i - _BESIDE), min(len(words), i + _BESIDE + 1)) if k != i]
         form, capital, digit = normal_form(word), word[0].isupper(), any(map(str.isdigit, word))
         known, name = is_known(word), form in listed
+        (before, kind_before), (after, kind_after) = entity(i, -1), entity(i, 1)
         rows.append(
             (
                 odds[i],
@@ -259,6 +296,14 @@ def describe_words(doc: Doc) -> WordEvidence:
                 word.lower() in found,
                 any(taken[k] and lines[k] == lines[i] for k in near),
                 len(word) <= _BESIDE,
+                is_ordinary(form),
+                odds_at(i - 1),
+                odds_at(i + 1),
+                before,
+                after,
+                bool(_NUMBER_BEFORE.search(text[max(0, start - _AROUND) : start])),
+                bool(_NUMBER_AFTER.match(text[end : end + _AROUND])),
+                *(kind == one for one in (likely[i], kind_before, kind_after) for kind in _KINDS),
             )
         )
     values = np.asarray(rows, dtype=float).reshape(len(rows), len(FEATURES))
@@ -329,9 +374,14 @@ def _span(record: Mapping[str, Any], values: NDArray[np.float64], run: Sequence[
 
 
 def choose_runs(
-    values: Sequence[float], wanted: Iterable[int], joined: Sequence[bool], budget: int, longest: int
+    values: Sequence[float],
+    wanted: Iterable[int],
+    joined: Sequence[bool],
+    budget: int,
+    longest: int,
+    share: float = _SHARE,
 ) -> list[list[int]]:
-    """Choose the words with the highest scores, each with the adjacent words that have at least half its score.
+    """Choose the words with the highest scores, each with the adjacent words that have a share of its score.
 
     A run of such words uses the budget once, so a name of three words costs as much as a single word.
 
@@ -340,6 +390,7 @@ def choose_runs(
     joined (Sequence[bool]): for each word but the last, whether it may be joined with the next one.
     budget (int): maximum number of runs.
     longest (int): maximum number of words per run.
+    share (float): share of the highest score of a run that each of its words must have.
     RETURNS (list[list[int]]): the runs as lists of word indices, in the order of the text.
     """
     free = set(wanted)
@@ -350,7 +401,7 @@ def choose_runs(
         if word not in free:
             continue
         first = last = word
-        least = values[word] * _SHARE
+        least = values[word] * share
         while last - first + 1 < longest:
             beside = [i for i in (first - 1, last + 1) if i in free and values[i] >= least and joined[min(i, last)]]
             if not beside:

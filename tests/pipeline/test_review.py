@@ -154,7 +154,8 @@ def with_probabilities(nlp, text, spans=(), **probabilities):
     tokens = [token for token in doc if not token.is_space]
     united = [probabilities.get(token.text, 0.001) for token in tokens]
     starts, ends = [token.idx for token in tokens], [token.idx + len(token) for token in tokens]
-    doc.user_data[PROBABILITIES] = {"starts": starts, "ends": ends, "united": united, "first": united}
+    record = {"starts": starts, "ends": ends, "united": united, "first": united, "labels": ["PATIENT"] * len(tokens)}
+    doc.user_data[PROBABILITIES] = record
     return doc
 
 
@@ -193,6 +194,30 @@ def test_words_of_entities_have_no_evidence():
     beside = dict(zip(texts, words.values[:, FEATURES.index("beside an entity")], strict=True))
     assert beside["wife"] == 0
     assert beside["saw"] == 1
+
+
+def test_entities_in_the_same_line_are_described():
+    nlp = make()
+    text = "saw Kontiomaa, the wife\nof Wilmer in Parkano"
+    doc = nlp(with_probabilities(nlp, text, [("Kontiomaa", "PATIENT"), ("Parkano", "CITY")], wife=0.3))
+    words = describe_words(doc)
+    rows = {doc.text[s:e]: row for s, e, row in zip(words.starts, words.ends, words.values, strict=True)}
+
+    def value(word, name):
+        return rows[word][FEATURES.index(name)]
+
+    assert (value("wife", "after person"), value("wife", "distance of the entity before")) == (1, 3)
+    assert (value("wife", "before place"), value("wife", "distance of the entity after")) == (0, 9)
+    assert (value("Wilmer", "before place"), value("Wilmer", "after person")) == (1, 0)
+    assert value("Wilmer", "distance of the entity after") == 2
+    assert value("wife", "next") < value("the", "next")
+    assert value("wife", "like person") == 1
+
+
+def test_an_identifier_of_several_words_is_proposed_as_a_whole():
+    nlp = make(at_least=1, surrogate=False)
+    nlp.get_pipe("deid_review").ranking = Ranking(ODDS, "test")
+    assert proposed(nlp(with_probabilities(nlp, TEXT, Wilmer=0.4, the=0.001, of=0.05))) == ["of Wilmer"]
 
 
 def test_probabilities_of_another_text_are_refused():

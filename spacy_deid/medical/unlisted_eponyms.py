@@ -41,8 +41,8 @@ class UnlistedEponyms:
     names with a hyphen), "thing" (an object or method, named after its inventor), "organ" ("ligament of Treitz"),
     "named" (a syndrome or disease without a possessive), "pair" ("Xanthou and Miller syndrome") and "name" (any head
     word). Where the tier is not sufficient, the words around the eponym decide: ``introducers`` and ``determiners``
-    before it, ``results`` after it. A head word of ``unowned`` ("sign") is that of nobody, so that a possessive does
-    not make its name that of a person.
+    before it, ``results`` after it. So does the form of a thing with which something is done (``instruments``). A head
+    word of ``unowned`` ("sign") is that of nobody, so that a possessive does not make its name that of a person.
 
     A name without a head word counts as an eponym only after ``bare_introducers`` ("history of") and before the end
     of the phrase, or as an item of a list under a heading for diagnoses; or with its result and side, or in an
@@ -66,6 +66,7 @@ class UnlistedEponyms:
         self._determiners = _optional(data.get("determiners", ()), "[ ]")
         self._results = pattern_after(data["results"]) if data.get("results") else _NEVER
         self._sides = pattern_after(data["sides"]) if data.get("sides") else _NEVER
+        self._instruments = re.compile("|".join(data.get("instruments", ())) or "(?!)")
         self._unowned = re.compile("|".join(data.get("unowned", ())) or "(?!)", re.IGNORECASE)
         self._bare_before = _optional(data.get("bare_introducers", ()), "[ ]?(?<=[ :])")
         self._bare_sure = _optional(data.get("bare_sure", ()), "[ ]?(?<=[ :])")
@@ -154,6 +155,8 @@ class UnlistedEponyms:
             return not (common and self._always_owned)
         if unowned:
             return True
+        if tier == "thing" and self._instruments.search(phrase):
+            return not common
         result = bool(self._results.match(right))
         if result and owned and self._always_owned:
             return all(name_words(self.lang).isdisjoint(forms) for forms in names)

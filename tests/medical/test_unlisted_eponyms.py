@@ -36,6 +36,10 @@ def found(lang, text):
         ("fi", "Suunnitteilla Xanthoun leikkaus.", "Xanthoun leikkaus"),
         ("fi", "Aiemmin Xanthoun leikkaus.", "Xanthoun leikkaus"),
         ("fi", "Xanthoun dreeni paikallaan.", "Xanthoun dreeni"),
+        ("fi", "Pistettiin Xanthoun neulalla.", "Xanthoun neulalla"),
+        ("fi", "Jonossa Xanthoun leikkaukseen.", "Xanthoun leikkaukseen"),
+        ("en", "Her Xanthou's is well controlled.", "Xanthou's"),
+        ("en", "A Xanthou cerclage was placed.", "Xanthou cerclage"),
     ],
 )
 def test_an_eponym_is_found_by_the_words_around_it(lang, text, eponym):
@@ -66,6 +70,9 @@ def test_an_eponym_is_found_by_the_words_around_it(lang, text, eponym):
         ("fi", "Xanthoun testitulokset valmistuivat."),
         ("fi", "Xanthoun katetri vaihdettiin yöllä."),
         ("fi", "Virtasen dreeni paikallaan."),
+        ("fi", "Pistettiin Virtasen neulalla."),
+        ("fi", "Xanthoun katetri poistettiin."),
+        ("en", "Her Xanthou's daughter called."),
         ("fi", "Virtasen koe negatiivinen."),
     ],
 )

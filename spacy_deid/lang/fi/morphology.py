@@ -136,6 +136,8 @@ def _stems(form: str) -> Iterator[tuple[str, str]]:
 def _nominatives(stem: str) -> Iterator[str]:
     """Yield every nominative that a stem may belong to: a weak, strong or partitive stem."""
     yield from (stem, stem + "i")
+    if not stem:
+        return
     if stem[-1] == "s":
         yield stem[:-1] + "nen"
     if stem[-1] == "t":
@@ -168,7 +170,7 @@ def _graded(stem: str) -> Iterator[str]:
         yield from (short, short + "s", stem[:-1] + "s", stem[:-2])
     if stem.endswith(("de", "te")):
         yield stem[:-2] + "s"
-    if stem.endswith("e"):
+    if stem.endswith("e") and len(stem) > 1:
         yield from (stem[:-1], weaken(stem)[:-1], weaken(stem[:-2]) + stem[-2], stem[:-2] + "s", stem[:-2] + "n")
 
 

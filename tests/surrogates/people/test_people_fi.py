@@ -250,3 +250,8 @@ def test_a_signature_in_lower_case_becomes_letters(key, signature):
     (made,) = replace(key, signature, label="CLINICIAN")
     assert made.islower()
     assert len(made) == len(signature)
+
+
+@pytest.mark.parametrize("form", ["e", "en", "ein", "eita", "eihin", "een"])
+def test_a_form_with_a_stem_of_one_letter_can_be_read(form):
+    assert analyze(form, lambda word: False)[-1].nominative == form

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import sqlite3
+from contextlib import closing
 from datetime import date
 
 import pytest
@@ -60,7 +61,7 @@ def write_parquet(path):
 
 
 def write_sqlite(path):
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"CREATE TABLE patients ({', '.join(COLUMNS)})")
         rows = [[int(row[0]), *cells(row)[1:]] for row in ROWS]
         connection.executemany("INSERT INTO patients VALUES (?, ?, ?, ?, ?)", rows)

@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import sqlite3
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import date
@@ -231,6 +232,7 @@ class People:
     def __init__(self, folder: Path, model: DataModel, lang: str) -> None:
         self._model = model
         self._connection = sqlite3.connect(f"file:{folder / _DATABASE}?mode=ro", uri=True)
+        weakref.finalize(self, self._connection.close)
         self.dictionary = ExportDictionary(lang, model.name)
         self.dictionary.open(folder / DICTIONARY)
 

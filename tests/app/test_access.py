@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import anyio
 import httpx
@@ -319,7 +320,7 @@ def test_changed_audit_log_is_detected(house, change):
     for _ in range(2):
         house.client("dora").get(f"/v1/files/{house.file}/download")
     assert len(house.log()) == 3
-    with sqlite3.connect(house.settings.data / "jobs.sqlite") as database:
+    with closing(sqlite3.connect(house.settings.data / "jobs.sqlite")) as database, database:
         database.execute(change)
     with pytest.raises(InputError, match="changed or removed"):
         house.log()
@@ -329,7 +330,7 @@ def test_entries_cut_off_are_detected_with_a_noted_seal(house):
     house.client("dora").get(f"/v1/files/{house.file}/download")
     noted = house.log()[-1]["seal"]
     assert list(house.audit.verify(noted))
-    with sqlite3.connect(house.settings.data / "jobs.sqlite") as database:
+    with closing(sqlite3.connect(house.settings.data / "jobs.sqlite")) as database, database:
         database.execute("DELETE FROM event WHERE number = 2")
     assert len(house.log()) == 1
     with pytest.raises(InputError, match="noted seal"):

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -15,7 +16,7 @@ CANARY = "Zarzaquemada"
 def database(tmp_path):
     """A database of 60 notes of 30 patients, half of which name their patient."""
     path = tmp_path / "ehr.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE notes (note_id, patient_id, note_type, date, text)")
         rows = [
             (

@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+from contextlib import closing
 from datetime import date
 
 import pytest
@@ -47,7 +48,7 @@ def write_parquet(path):
 
 
 def write_sqlite(path):
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f'CREATE TABLE "the notes" ({", ".join(COLUMNS)})')
         rows = [(*row[:3], row[3].isoformat(), row[4]) for row in ROWS]
         connection.executemany('INSERT INTO "the notes" VALUES (?, ?, ?, ?, ?)', rows)

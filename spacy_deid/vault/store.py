@@ -240,7 +240,12 @@ class EncryptedStore:
         """Connect to an existing database, with deleted records overwritten and each commit flushed to the disk."""
         uri = f"{path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=_WAIT, isolation_level=None)
-        connection.executescript("PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")
+        try:
+            for setting in ("secure_delete = ON", "synchronous = FULL", "trusted_schema = OFF"):
+                connection.execute(f"PRAGMA {setting}")
+        except BaseException:  # a damaged file
+            connection.close()
+            raise
         return connection
 
     def _unlock(self, connection: sqlite3.Connection, action: str) -> bytes:

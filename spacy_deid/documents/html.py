@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from lxml import etree
@@ -26,7 +27,6 @@ from .markup import (
     read_words,
     remove,
     strip_invisible,
-    texts_and_attributes,
     unwrap,
 )
 from .plain import encoding_of
@@ -137,12 +137,12 @@ def _clean_text(root: Any) -> PlacedText:
         elif element.tag not in tags or element.tag in _RAW:
             unwrap(element)
     for element in root.iter():
-        for key, value in element.items():
+        attributes = element.items()
+        element.attrib.clear()  # all, since lxml cannot delete an attribute by a name that is not valid in XML
+        for key, value in attributes:
             simple = _SIMPLE.fullmatch(value) and "url" not in value.lower()
-            if key not in _SHOWN and not (key in _KEPT and simple and (key != "lang" or is_language(value))):
-                del element.attrib[key]
-            elif key == "style":
-                element.set(key, clean_style(value))
+            if key in _SHOWN or (key in _KEPT and simple and (key != "lang" or is_language(value))):
+                TextNode(element, "@" + key).set(clean_style(value) if key == "style" else value)
     text = PlacedText()
     _add_block(root, text, as_is=False)
     return text
@@ -223,9 +223,10 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """Yield the visible text, every attribute and every comment of a copy."""
     root = _parse(data, "copy", settings.read)
-    for attribute, value in texts_and_attributes(root):
-        if attribute and attribute not in _SHOWN:
-            yield ExtractedText(f"attribute {attribute}", _KEYWORD.sub("", value), LEAST_ATTRIBUTE)
+    for key, value in chain.from_iterable(element.items() for element in root.iter()):
+        if key not in _SHOWN:  # the name of an attribute may be anything, so it is not part of a message
+            place = f"attribute {key}" if key in _KEPT else "an attribute"
+            yield ExtractedText(place, _KEYWORD.sub("", value), LEAST_ATTRIBUTE)
     yield ExtractedText("comments", " ".join(re.findall(r"<!--(.*?)-->", data.decode("utf-8", "replace"), re.DOTALL)))
     yield ExtractedText("text", _clean_text(root).text)
 

@@ -49,6 +49,22 @@ def test_hidden_content_is_removed_and_formatting_kept():
     assert document.warnings == ("pictures and embedded objects are removed",)
 
 
+@pytest.mark.parametrize("name", ["a\x01b", "\x1f", "a\ufffeb", "{a}b", "}b{", "{}", "xmlns:\x02", "a:b:c"])
+def test_attributes_whose_names_are_not_valid_in_xml_are_removed(name):
+    page = f'<html {name}="{NAME}"><p {name}="{NAME}" title="Write\x01" align="left">{NAME}</p></html>'
+    document = read_document(page.encode(), "a.html")
+    copy = redact_document(document, every(document.text), identifiers=[NAME]).decode()
+    assert '<p title="Write\ufffd" align="left">[P]</p>' in copy
+    assert "Braulio" not in copy
+
+
+def test_copy_with_a_name_in_an_odd_attribute_is_withheld():
+    page = f'<p {{a}}title="{NAME}" a\x01{NAME.replace(" ", "")}="{NAME}">'
+    with pytest.raises(DeidError, match="an attribute still contains") as caught:
+        verify(page.encode(), "html", {NAME: "PATIENT"}, WriteSettings())
+    assert "Braulio" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "data",
     [

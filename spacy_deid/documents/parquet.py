@@ -10,6 +10,10 @@ from ..offsets import Edit
 from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
 from .tables import DROP, KEEP, MAX_CELLS, Sheet, TableParts, cell_text, edit_tables, make_document, table_text
 
+_BATCH = 10_000  # rows that are read at a time to add up the size of a table …
+_DELTA_BATCH = 100  # … with delta encodings
+_TOO_LARGE = "more than {} bytes after decompression"
+
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """Read a table from a Parquet file.
@@ -44,15 +48,66 @@ def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
         raise InputError(Errors.D713.format(path=name, package="pyarrow")) from None
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
-        if file.metadata.num_rows * file.metadata.num_columns > MAX_CELLS:
-            raise InputError(Errors.D715.format(path=name, reason=f"more than {MAX_CELLS} cells"))
-        groups = range(file.metadata.num_row_groups)
-        if sum(file.metadata.row_group(i).total_byte_size for i in groups) > settings.max_bytes:
-            reason = f"more than {settings.max_bytes} bytes after decompression"
+        reason = _refusal_reason(file, settings.max_bytes)
+        if not reason and _exceeds(data, file, settings.max_bytes):
+            reason = _TOO_LARGE.format(settings.max_bytes)
+        if reason:
             raise InputError(Errors.D715.format(path=name, reason=reason))
         return file.read()
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise InputError(Errors.D715.format(path=name, reason="damaged: the Parquet file cannot be read")) from None
+
+
+def _refusal_reason(file: Any, largest: int) -> str:
+    """Return the reason why the metadata of a Parquet file forbid to read it, or "".
+
+    pyarrow allocates memory for as many rows as a row group declares, so these numbers must agree with each other.
+    """
+    metadata = file.metadata
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    columns = [(group, i, group.column(i)) for group in groups for i in range(group.num_columns)]
+    values = [
+        (column.num_values, group.num_rows)
+        for group, i, column in columns
+        if not metadata.schema.column(i).max_repetition_level
+    ]
+    rows = [group.num_rows for group in groups]
+    if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows or any(one != other for one, other in values):
+        return "damaged: it declares contradictory numbers of rows"
+    if metadata.num_rows * metadata.num_columns > MAX_CELLS:
+        return f"more than {MAX_CELLS} cells"
+    declared = sum(group.total_byte_size for group in groups)
+    if max(declared, sum(column.total_uncompressed_size for _, _, column in columns)) > largest:
+        return _TOO_LARGE.format(largest)
+    return ""
+
+
+def _exceeds(data: bytes, file: Any, largest: int) -> bool:
+    """Whether the values of a Parquet file need more than `largest` bytes.
+
+    A file stores a text that occurs in many rows only once, so its size says little. Texts are read as dictionaries,
+    which do not repeat them either. pyarrow cannot do this for delta encodings; these are read few rows at a time.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, parquet
+
+    kinds = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+    delta = {chunk.path_in_schema for chunk in chunks if any("DELTA" in encoding for encoding in chunk.encodings)}
+    texts = [field.name for field in file.schema_arrow if field.type in kinds and field.name not in delta]
+    size = 0
+    lean = parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts)
+    for batch in lean.iter_batches(_DELTA_BATCH if delta else _BATCH):
+        for column in batch.columns:
+            if pa.types.is_dictionary(column.type) and column.type.value_type in kinds:
+                lengths = compute.binary_length(column.dictionary).cast(pa.int64())
+                size += compute.sum(lengths.take(column.indices)).as_py() or 0
+            else:
+                size += column.nbytes
+        if size > largest:
+            return True
+    return False
 
 
 def _to_sheet(table: Any, name: str) -> Sheet:

@@ -178,6 +178,25 @@ def test_values_without_a_python_type_are_read_and_kept(values, text):
     assert copy.column("a").combine_chunks().cast(values.type).equals(values)
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_every_encoding_of_text_is_read(kind, encoding):
+    out = io.BytesIO()
+    texts = [f"note {number}" for number in range(250)]
+    table = pa.table({"a.b": pa.array(texts, kind), "c": texts})
+    parquet.write_table(table, out, use_dictionary=["c"], column_encoding={"a.b": encoding}, row_group_size=70)
+    assert read_document(out.getvalue(), "a.parquet").text.count("note ") == 500
+
+
+def test_long_texts_with_a_common_beginning_are_refused_before_they_are_expanded():
+    out = io.BytesIO()
+    table = pa.table({"a": [f"{'x' * 50_000}{number}" for number in range(200)] * 55})
+    parquet.write_table(table, out, use_dictionary=False, column_encoding={"a": "DELTA_BYTE_ARRAY"})
+    assert len(out.getvalue()) < 1_000_000
+    with pytest.raises(InputError, match=r"a\.parquet: more than 500000000 bytes after decompression"):
+        read_document(out.getvalue(), "a.parquet")
+
+
 def test_unused_dictionary_values_are_removed():
     values = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["Alta", NAME]))
     data = parquet_of(a=values)
@@ -202,6 +221,34 @@ def test_names_of_columns_that_are_no_text_are_refused_with_a_code():
 def test_billions_of_empty_cells_are_refused_quickly():
     with pytest.raises(InputError, match="more than 20000000 cells"):
         read_document(parquet_of(a=pa.nulls(20_000_001, pa.int8())), "a.parquet")
+
+
+def test_row_group_that_declares_billions_of_rows_is_refused():
+    data = parquet_of(a=pa.array([NAME] * 77))
+    head, count, foot = data.rpartition(b"\x16\x9a\x01")  # a field with the number 77, here of rows of the row group
+    assert count
+    lie = b"\x16\xfe\xff\x03"  # 32,767
+    foot = foot[:-8] + (int.from_bytes(foot[-8:-4], "little") + 1).to_bytes(4, "little") + foot[-4:]
+    file = head + lie + foot
+    assert parquet.ParquetFile(io.BytesIO(file)).metadata.row_group(0).num_rows == 32_767
+    with pytest.raises(InputError, match=r"a\.parquet: damaged: it declares contradictory numbers of rows"):
+        read_document(file, "a.parquet")
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_long_text_repeated_in_many_rows_is_refused_before_it_is_expanded(kind):
+    values = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), pa.array(["x" * 100_000]))
+    if kind == pa.large_string():
+        values = values.cast(pa.dictionary(pa.int32(), kind))
+    out = io.BytesIO()
+    with parquet.ParquetWriter(out, pa.schema([("a", kind)])) as writer:
+        for _ in range(20):  # the text is stored once in each row group
+            column = values[:1000] if pa.types.is_dictionary(kind) else values[:1000].cast(kind)
+            writer.write_table(pa.table({"a": column}, schema=pa.schema([("a", kind)])))
+    before = pa.default_memory_pool().max_memory()
+    with pytest.raises(InputError, match=r"a\.parquet: more than 500000000 bytes after decompression"):
+        read_document(out.getvalue(), "a.parquet")
+    assert pa.default_memory_pool().max_memory() < before + 100_000_000
 
 
 @pytest.mark.parametrize(

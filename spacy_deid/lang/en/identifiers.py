@@ -220,12 +220,6 @@ def find_ramq(code: str, move: MoveDate) -> IdentifierKind | None:
     return IdentifierKind("RAMQ", "", lambda _: parts, drawn=True)
 
 
-def _dated_parts(code: str) -> Parts:
-    """Return the parts of a number that begins with the year of its issue: this year or one of the nine before it."""
-    year = int(code[:4])
-    return [numbered(year - 9, year, 4), *spread("#" * (len(code) - 4))]
-
-
 IDENTIFIERS = IdentifierConventions(
     kinds=(
         IdentifierKind("SSN", r"\d{9}", _ssn_parts, text=r"\d{3}[ -]\d\d[ -]\d{4}", drawn=True),
@@ -276,7 +270,6 @@ IDENTIFIERS = IdentifierConventions(
             labels=frozenset({"VEHICLE"}),
             drawn=True,
         ),
-        IdentifierKind("dated", r"(?:19|20)\d{5,12}", _dated_parts, text=r"^\W*(?:19[5-9]|20[0-3])\d[-/.]\d"),
     ),
     kinds_abroad=(
         IdentifierKind(

@@ -1,7 +1,8 @@
 """Replace numbers that identify a person: identifiers, telephone numbers, network and web addresses.
 
 Letters are replaced by letters and digits by digits. Check digits are valid; separators, blanks, line ends and case
-are kept. A number has the same surrogate in all notes of a patient, however it is written.
+are kept. A number has the same surrogate in all notes of a patient, however it is written. An exception is the year of
+a record number: it is not recognized in a note that only has the number without separators ("20194432").
 
 Telephone numbers, henkilötunnus, SSN and network addresses are drawn from reserved ranges. No such surrogate belongs
 to a real person. A disadvantage is that surrogates can be recognized, so an attacker can tell which numbers in the
@@ -17,7 +18,7 @@ from ..calendar.rules import DateRules, Shift
 from ..keys import FormatPreservingCipher, IdentityKey
 from ..mention import Mention
 from .addresses import read_address, read_web_address
-from .identifiers import move_birth, read_identifier
+from .identifiers import Identifier, move_birth, read_identifier
 from .phones import read_phone
 
 LABELS = frozenset(
@@ -50,6 +51,10 @@ class ParsedNumber(Protocol):
         """Return the text of the mention with the number replaced by the surrogate `value`."""
 
 
+_Decision = tuple[type[ParsedNumber], str, int]
+"""What determines a surrogate within a note: class and identity of the number, variant of the mention."""
+
+
 def replace_ids(
     mentions: Sequence[Mention],
     key: IdentityKey,
@@ -71,19 +76,21 @@ def replace_ids(
     """
     rules = rules or DateRules()
     year = rules.reference.year if rules.reference else rules.year
-    move = move_birth(Shift.draw(key, rules).days, max(year - _OLDEST, 0))
+    shift = Shift.draw(key, rules)
+    move = move_birth(shift.days, max(year - _OLDEST, 0))
     taken = {_bare(mention.text) for mention in mentions}
-    cipher, made = FormatPreservingCipher(key), dict[tuple[type[ParsedNumber], str, int], str | None]()
+    cipher, made = FormatPreservingCipher(key), dict[_Decision, str | None]()
+    numbers = [_read(mention, lang, move, shift.years) for mention in mentions]
+    sources = _sources(mentions, numbers)
     out: list[str | None] = []
-    for mention in mentions:
-        number = _read(mention, lang, move)
+    for mention, number in zip(mentions, numbers, strict=True):
         if number is None:
             out.append(None)
             continue
         decision = (type(number), number.identity, mention.variant)
         if decision not in made:
             made[decision] = None
-            for value in number.candidates(cipher, mention.variant):
+            for value in sources[decision].candidates(cipher, mention.variant):
                 written = number.write(value)
                 bare = {_bare(value), _bare(written)}
                 if not bare & taken and not forbidden(written):
@@ -95,7 +102,20 @@ def replace_ids(
     return out
 
 
-def _read(mention: Mention, lang: str, move: MoveDate) -> ParsedNumber | None:
+def _sources(mentions: Sequence[Mention], numbers: Sequence[ParsedNumber | None]) -> dict[_Decision, ParsedNumber]:
+    """Choose the spelling that determines the surrogate of each number: the first one, or a later one that shows that
+    a number of no known kind contains a year ("2019/4432" after "20194432").
+    """
+    found: dict[_Decision, ParsedNumber] = {}
+    for mention, number in zip(mentions, numbers, strict=True):
+        if number is not None:
+            first = found.setdefault((type(number), number.identity, mention.variant), number)
+            if isinstance(number, Identifier) and number.has_year and isinstance(first, Identifier) and first.is_plain:
+                found[type(number), number.identity, mention.variant] = number
+    return found
+
+
+def _read(mention: Mention, lang: str, move: MoveDate, years: int) -> ParsedNumber | None:
     """Parse a mention according to its label. An invalid URL or network address is read as an identifier.
     None if the mention cannot be parsed.
     """
@@ -107,7 +127,7 @@ def _read(mention: Mention, lang: str, move: MoveDate) -> ParsedNumber | None:
         found = read_web_address(text)
     elif label in ("IP_ADDRESS", "DEVICE"):
         found = read_address(text)
-    return found or read_identifier(text, label, lang, move)
+    return found or read_identifier(text, label, lang, move, years)
 
 
 def _bare(text: str) -> str:

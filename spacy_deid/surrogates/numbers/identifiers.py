@@ -4,7 +4,8 @@ The code of an identifier consists of its letters and digits in capitals, withou
 of an identifier have the same code. The code is permuted with the key of the patient among all codes of its kind. The
 new code is written with the separators, case and script of digits of the original. The kinds of identifiers are in
 `spacy_deid.lang.identifiers` and in the languages; they say which codes of a kind are never issued. A code without a
-known kind, such as a record number, is never replaced by a code that is valid as one of the known kinds.
+known kind, such as a record number, is never replaced by a code that is valid as one of the known kinds. The year in
+a record number is moved (`records`).
 """
 
 import re
@@ -17,6 +18,7 @@ from ...lang import all_languages, get_language
 from ...lang.identifiers import INTERNATIONAL, BirthNumber, IdentifierKind, MoveDate, Parts, spread
 from ...lang.text import DIGITS, LETTERS
 from ..keys import SMALLEST_DOMAIN, FormatPreservingCipher
+from . import records
 
 CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
 _CONSONANT_RUN = re.compile(f"[{CONSONANTS}]{{3,}}")
@@ -60,6 +62,14 @@ class Layout:
 
     def __repr__(self) -> str:
         return f"Layout(length={len(self.text)})"
+
+    @property
+    def plain_text(self) -> str:
+        """The text with the characters of the code as A to Z and 0 to 9, at the same offsets."""
+        out = list(self.text)
+        for i, char in zip(self.positions, self.code, strict=True):
+            out[i] = char
+        return "".join(out)
 
     @property
     def has_words(self) -> bool:
@@ -154,6 +164,7 @@ def plain_parts(code: str) -> Parts:
 
 
 _PLAIN = IdentifierKind("plain", "", plain_parts)
+_UNKNOWN = frozenset({_PLAIN.name, records.NAME})
 _STATE_NUMBERS = frozenset({"NATIONAL_ID", "INSURANCE_ID", "ACCOUNT", "DEVICE", "VEHICLE", "SSN", "ID_OTHER"})
 
 
@@ -168,13 +179,16 @@ def identifier_kinds(lang: str) -> Sequence[IdentifierKind]:
     return [*get_language(lang).identifiers.kinds, *abroad, *INTERNATIONAL]
 
 
-def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identifier | BirthIdentifier | None":
+def read_identifier(
+    text: str, label: str, lang: str, move: MoveDate, years: int
+) -> "Identifier | BirthIdentifier | None":
     """Find the code of an identifier in a mention, and determine its kind.
 
     text (str): the mention.
     label (str): canonical label.
     lang (str): ISO 639-1 code of the note's language.
     move (MoveDate): a function that shifts dates of birth within identifiers; see `move_birth`.
+    years (int): number of years by which the year in a record number is moved, not 0.
     RETURNS (Optional[Union[Identifier, BirthIdentifier]]): the identifier; None if no surrogate can be made, because
         the mention has no digits, or contains words.
     """
@@ -193,6 +207,10 @@ def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identi
         kind = next((kind for kind in kinds if kind.is_checked and kind.has_form(layout.code, text, label)), None)
     if kind is None and label == "NATIONAL_ID" and (parts := conventions.overlong(layout.code)):
         kind = IdentifierKind("overlong", "", lambda _: parts, drawn=True)
+    if kind is None and label in records.LABELS and not root:
+        at = records.find_year(layout.plain_text)
+        if at is not None:
+            kind = records.record_kind(layout.code, layout.positions.index(at), years, plain_parts)
     return Identifier(layout, kind or _PLAIN, kinds)
 
 
@@ -208,7 +226,7 @@ def is_valid_elsewhere(code: str, text: str, own: IdentifierKind, kinds: Sequenc
     others = (kind for kind in kinds if kind.is_checked and kind.name != own.name)
     if any(re.fullmatch(kind.pattern, code) and kind.finish(code) == code for kind in others):
         return True
-    return own is _PLAIN and any(language.identifiers.find_birth_number(text) for language in all_languages())
+    return own.name in _UNKNOWN and any(language.identifiers.find_birth_number(text) for language in all_languages())
 
 
 class BirthIdentifier:
@@ -245,11 +263,14 @@ class Identifier:
     layout (Layout): positions of its code.
     kind (IdentifierKind): kind of its code.
     kinds (Sequence[IdentifierKind]): kinds of which the surrogate must not be a valid code, except its own.
+    is_plain (bool): whether the code is of no known kind and has no year.
+    has_year (bool): whether it is a record number with a year.
     """
 
     def __init__(self, layout: Layout, kind: IdentifierKind, kinds: Sequence[IdentifierKind]) -> None:
         self._layout, self._kind, self._kinds = layout, kind, kinds
         self.identity = layout.code
+        self.is_plain, self.has_year = kind is _PLAIN, kind.name == records.NAME
 
     def __repr__(self) -> str:
         return f"Identifier({self._kind.name})"

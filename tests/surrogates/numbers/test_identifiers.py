@@ -355,7 +355,7 @@ def test_nothing_of_a_note_is_in_a_repr():
         ("ZIP", "28001"),
         ("IP_ADDRESS", "10.1.2.3"),
     ]
-    readings = [_read(Mention(text, label), "es", lambda born: born) for label, text in pairs]
-    readings.append(_read(Mention("131052-308T", "NATIONAL_ID"), "fi", lambda born: born))
+    readings = [_read(Mention(text, label), "es", lambda born: born, -1) for label, text in pairs]
+    readings.append(_read(Mention("131052-308T", "NATIONAL_ID"), "fi", lambda born: born, -1))
     assert all(readings)
     assert not any(text in repr(reading) for reading in readings for _, text in pairs)

@@ -215,3 +215,19 @@ def test_fingerprint_tells_lists_apart_and_not_what_was_read(nlp: Language, pipe
     assert fingerprint(spacy_deid.load(tmp_path / "other" / "saved")) != before
     with pytest.raises(ConfigError, match="towns"):
         spacy_deid.load(tmp_path / "other" / "saved", config=rules)
+
+
+def test_the_meta_is_not_loaded_if_it_is_excluded(pipeline_folder: Path):
+    loaded = spacy_deid.load(pipeline_folder)
+    loaded.meta["description"] = "kept"
+    loaded.from_disk(pipeline_folder, exclude=["meta"])
+    assert loaded.meta["description"] == "kept"
+    loaded.from_disk(pipeline_folder)
+    assert loaded.meta["description"] != "kept"
+
+
+def test_a_folder_without_meta_is_loaded(nlp: Language, tmp_path: Path):
+    save(nlp, tmp_path / "saved")
+    (tmp_path / "saved" / "meta.json").unlink()
+    nlp.from_disk(tmp_path / "saved")
+    assert nlp(NOTE).ents

@@ -17,7 +17,7 @@ from spacy.vocab import Vocab
 
 import spacy_deid
 from spacy_deid.errors import ConfigError
-from spacy_deid.saving import fingerprint, kept_strings, protect, save
+from spacy_deid.saving import fingerprint, kept_strings, protect, save, verify_checksums
 
 WORDS = ("Zyxwalda", "zyxwalda", "Qvistberg", "qvistberg")
 TEXT = "Zyxwalda Qvistberg vive"
@@ -217,17 +217,59 @@ def test_fingerprint_tells_lists_apart_and_not_what_was_read(nlp: Language, pipe
         spacy_deid.load(tmp_path / "other" / "saved", config=rules)
 
 
-def test_the_meta_is_not_loaded_if_it_is_excluded(pipeline_folder: Path):
-    loaded = spacy_deid.load(pipeline_folder)
-    loaded.meta["description"] = "kept"
-    loaded.from_disk(pipeline_folder, exclude=["meta"])
-    assert loaded.meta["description"] == "kept"
-    loaded.from_disk(pipeline_folder)
-    assert loaded.meta["description"] != "kept"
-
-
 def test_a_folder_without_meta_is_loaded(nlp: Language, tmp_path: Path):
     save(nlp, tmp_path / "saved")
     (tmp_path / "saved" / "meta.json").unlink()
     nlp.from_disk(tmp_path / "saved")
     assert nlp(NOTE).ents
+
+
+def test_kept_strings_are_sorted_and_not_empty(nlp: Language):
+    kept = kept_strings(nlp, ["zz", "", "aa"])
+    assert kept == sorted(kept)
+    assert {"zz", "aa", "CITY"} <= set(kept)
+    assert "" not in kept
+
+
+def test_bytes_without_strings_have_a_vocab_without_them(nlp: Language):
+    vocab = srsly.msgpack_loads(srsly.msgpack_loads(nlp.to_bytes(exclude=["strings"]))["vocab"])
+    assert "strings" not in vocab
+    assert vocab
+    assert "strings" in srsly.msgpack_loads(srsly.msgpack_loads(nlp.to_bytes())["vocab"])
+
+
+def test_protecting_again_keeps_what_is_known_and_a_callback_of_ones_own():
+    own = {"@callbacks": "spacy_deid.load_weights.v1", "path": None}
+    nlp = spacy.blank("es")
+    nlp.config["nlp"]["after_creation"] = own
+    protect(nlp, ["uno"])
+    guarded = nlp.to_disk
+    protect(nlp, ["dos"])
+    assert nlp.to_disk == guarded
+    assert nlp.config["nlp"]["after_creation"] == own
+    assert {"uno", "dos"} <= set(
+        srsly.json_loads(srsly.msgpack_loads(srsly.msgpack_loads(nlp.to_bytes())["vocab"])["strings"])
+    )
+
+
+def test_checksums_are_there_or_not_and_cover_each_file(nlp: Language, tmp_path: Path):
+    assert verify_checksums(tmp_path) is False
+    save(nlp, tmp_path / "saved")
+    assert verify_checksums(tmp_path / "saved") is True
+    sums = srsly.read_json(tmp_path / "saved" / "checksums.json")["sha256"]
+    files = {
+        path.relative_to(tmp_path / "saved").as_posix() for path in (tmp_path / "saved").rglob("*") if path.is_file()
+    }
+    assert set(sums) == files - {"meta.json", "checksums.json"}
+    assert list(sums) == sorted(sums, key=lambda name: name.split("/"))
+    assert len(fingerprint(nlp)) == 16
+
+
+def test_meta_can_be_excluded_and_the_path_named(nlp: Language, tmp_path: Path):
+    nlp.meta["description"] = "saved"
+    save(nlp, tmp_path / "saved")
+    nlp.meta["description"] = "in memory"
+    assert nlp.from_disk(path=tmp_path / "saved", exclude=["meta"]) is nlp
+    assert nlp.meta["description"] == "in memory"
+    nlp.from_disk(tmp_path / "saved")
+    assert nlp.meta["description"] == "saved"

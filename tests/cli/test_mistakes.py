@@ -129,18 +129,16 @@ def without_rights(*command: object) -> subprocess.CompletedProcess[str]:
     return run_alone(*prefix, sys.executable, "-m", "spacy_deid", *command)
 
 
-def test_a_file_that_cannot_be_read_is_named(place: Path):
-    (place / "notes" / "a.txt").chmod(0)
-    done = without_rights(*REDACT.split())
+@pytest.mark.parametrize(
+    ("path", "rights", "output", "named"),
+    [("notes/a.txt", 0, "out", "a.txt"), ("locked", 0o500, "locked/out", "locked/out")],
+    ids=["a file that cannot be read", "an output that cannot be written"],
+)
+def test_a_path_without_rights_is_named(place: Path, path: str, rights: int, output: str, named: str):
+    (place / path).chmod(rights)
+    done = without_rights("redact", "notes", "--pipeline", "pipeline", "--output", output)
     assert done.returncode == 1
-    check_message(done.stderr, "a.txt", "Permission denied (check the rights")
-
-
-def test_an_output_that_cannot_be_written_is_named(place: Path):
-    (place / "locked").chmod(0o500)
-    done = without_rights("redact", "notes", "--pipeline", "pipeline", "--output", "locked/out")
-    assert done.returncode == 1
-    check_message(done.stderr, "locked/out", "Permission denied (check the rights")
+    check_message(done.stderr, named, "Permission denied (check the rights")
 
 
 WITHOUT = """

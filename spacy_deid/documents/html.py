@@ -159,7 +159,8 @@ def _write_direction(element: Any) -> None:
         if direction in ("rtl", "ltr"):
             said = direction
             break
-    element.text = ("\u202e" if said == "rtl" else "\u202d") + (element.text or "")
+    start = TextNode(element, "text")
+    start.set(("\u202e" if said == "rtl" else "\u202d") + start.get())
     append(element, len(element), "\u202c")
     if element.tag == "bdo":
         element.tag = "span"

@@ -49,7 +49,7 @@ def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
         reason = _refusal_reason(file, settings.max_bytes)
-        if not reason and _exceeds(data, file, settings.max_bytes):
+        if not reason and _exceeds(data, file.schema_arrow, settings.max_bytes):
             reason = _TOO_LARGE.format(settings.max_bytes)
         if reason:
             raise InputError(Errors.D715.format(path=name, reason=reason))
@@ -65,42 +65,44 @@ def _refusal_reason(file: Any, largest: int) -> str:
     """
     metadata = file.metadata
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    columns = [(group, i, group.column(i)) for group in groups for i in range(group.num_columns)]
-    values = [
-        (column.num_values, group.num_rows)
-        for group, i, column in columns
-        if not metadata.schema.column(i).max_repetition_level
-    ]
     rows = [group.num_rows for group in groups]
-    if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows or any(one != other for one, other in values):
+    if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows:
         return "damaged: it declares contradictory numbers of rows"
     if metadata.num_rows * metadata.num_columns > MAX_CELLS:
         return f"more than {MAX_CELLS} cells"
-    declared = sum(group.total_byte_size for group in groups)
-    if max(declared, sum(column.total_uncompressed_size for _, _, column in columns)) > largest:
-        return _TOO_LARGE.format(largest)
-    return ""
+    # a damaged column chunk ends the process if its metadata is read with row_group(i).column(j)
+    return _TOO_LARGE.format(largest) if sum(group.total_byte_size for group in groups) > largest else ""
 
 
-def _exceeds(data: bytes, file: Any, largest: int) -> bool:
+def _exceeds(data: bytes, schema: Any, largest: int) -> bool:
     """Whether the values of a Parquet file need more than `largest` bytes.
 
     A file stores a text that occurs in many rows only once, so its size says little. Texts are read as dictionaries,
     which do not repeat them either. pyarrow cannot do this for delta encodings; these are read few rows at a time.
     """
+    texts = [field.name for field in schema if field.type in _text_types()]
+    try:
+        return _adds_up(data, texts, _BATCH, largest)
+    except OSError:
+        return _adds_up(data, [], _DELTA_BATCH, largest)
+
+
+def _text_types() -> tuple[Any, ...]:
+    """Return the types of columns whose values differ in length."""
+    import pyarrow as pa
+
+    return pa.string(), pa.large_string(), pa.binary(), pa.large_binary()
+
+
+def _adds_up(data: bytes, texts: list[str], rows: int, largest: int) -> bool:
+    """Whether the values of a Parquet file need more than `largest` bytes, with `texts` read as dictionaries."""
     import pyarrow as pa
     from pyarrow import compute, parquet
 
-    kinds = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
-    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
-    delta = {chunk.path_in_schema for chunk in chunks if any("DELTA" in encoding for encoding in chunk.encodings)}
-    texts = [field.name for field in file.schema_arrow if field.type in kinds and field.name not in delta]
     size = 0
-    lean = parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts)
-    for batch in lean.iter_batches(_DELTA_BATCH if delta else _BATCH):
+    for batch in parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts).iter_batches(rows):
         for column in batch.columns:
-            if pa.types.is_dictionary(column.type) and column.type.value_type in kinds:
+            if pa.types.is_dictionary(column.type) and column.type.value_type in _text_types():
                 lengths = compute.binary_length(column.dictionary).cast(pa.int64())
                 size += compute.sum(lengths.take(column.indices)).as_py() or 0
             else:

@@ -58,6 +58,11 @@ def test_attributes_whose_names_are_not_valid_in_xml_are_removed(name):
     assert "Braulio" not in copy
 
 
+def test_control_characters_in_text_with_a_direction_are_replaced():
+    page = f"<p><bdo dir=ltr>A\x01 {NAME}</bdo></p>"
+    assert f"A\ufffd {NAME}" in read_document(page.encode(), "a.html").text
+
+
 def test_copy_with_a_name_in_an_odd_attribute_is_withheld():
     page = f'<p {{a}}title="{NAME}" a\x01{NAME.replace(" ", "")}="{NAME}">'
     with pytest.raises(DeidError, match="an attribute still contains") as caught:

@@ -129,6 +129,8 @@ def test_a_partial_date_moved_there_and_back_is_unchanged(case, shift):
     there = moved(text, lang, shift, conventions=conventions, today=day)
     assert there is not None
     assert there.lower() != text.lower()
+    if form == "%b-%y":  # "feb-03" is read as a day, "ene-00" can only be a year
+        assume((1 <= int(text[-2:]) <= 31) == (1 <= int(there[-2:]) <= 31))
     assert moved(there, lang, opposite(shift), conventions=conventions, today=day + timedelta(days=shift.days)) == text
 
 

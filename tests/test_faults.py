@@ -156,7 +156,8 @@ def test_a_worker_that_is_killed_in_a_stream_loses_and_doubles_nothing(pipeline_
     def read():
         for number, text in enumerate(texts):
             if number in (60, 130):
-                worker = max(psutil.Process().children(), key=lambda child: child.pid)
+                alive = (child for child in psutil.Process().children() if child.pid not in killed)
+                worker = max(alive, key=lambda child: child.pid)
                 worker.kill()
                 killed.append(worker.pid)
             yield text, number

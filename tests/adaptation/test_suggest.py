@@ -37,7 +37,7 @@ def test_another_detector_that_disagrees_raises_the_value(nlp):
     write_evidence(docs[0], "deid/patterns", [])
     write_evidence(docs[1], "deid/patterns", [Evidence(12, 19, "PATIENT", "test", 1.0, "rule")])
     one, other = rate(ner, docs, ["a", "b"], ["deid/patterns"])
-    assert one.uncertainty == other.uncertainty
+    assert one.uncertainty == pytest.approx(other.uncertainty, rel=1e-5)  # sums of float32 depend on the batch
     assert other.disagreement > one.disagreement
 
 

@@ -124,6 +124,10 @@ def is_live_phone(region: str) -> Callable[[str], bool]:
             return False
         if number.country_code == 44 and re.match(r"7700900|207946|289649|292018|1632960|1914980|1\d\d4960", digits):
             return False
+        if number.country_code == 61 and re.match(r"[2378](?:5550|7010)|49157", digits):
+            return False
+        if number.country_code == 353 and digits.startswith("2091"):
+            return False
         return phonenumbers.is_valid_number(number)
 
     return is_live
@@ -189,8 +193,14 @@ KINDS = (
     Kind("record number", "en", "MRN", "9434765919", is_live_record_number),
     Kind("telephone (ES)", "es", "PHONE", "612 345 678", is_live_phone("ES")),
     Kind("telephone (FI)", "fi", "PHONE", "040 123 4567", is_live_phone("FI")),
+    Kind("telephone (FI), landline", "fi", "PHONE", "09 471 2345", is_live_phone("FI")),
+    Kind("telephone (FI), long area code", "fi", "PHONE", "013 171 2345", is_live_phone("FI")),
     Kind("telephone (US)", "en", "PHONE", "(212) 736-5000", is_live_phone("US")),
     Kind("telephone (GB)", "en", "PHONE", "+44 20 7123 4567", is_live_phone("GB")),
+    Kind("telephone (GB), long area code", "en", "PHONE", "01642 712 345", is_live_phone("GB")),
+    Kind("telephone (AU)", "en", "PHONE", "+61 2 9487 3350", is_live_phone("AU")),
+    Kind("telephone (IE)", "en", "PHONE", "+353 87 677 1234", is_live_phone("IE")),
+    Kind("telephone (CL)", "es", "PHONE", "+56 9 8214 5503", is_live_phone("CL")),
     Kind("telephone (MX)", "es", "PHONE", "+52 55 1234 5678", is_live_phone("MX")),
     Kind("telephone (RU)", "en", "PHONE", "+7 495 123 4567", is_live_phone("RU")),
 )

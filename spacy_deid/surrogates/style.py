@@ -28,11 +28,13 @@ from .damaged import read_damaged, read_spelled, refuse_read_words
 from .keys import IdentityKey
 from .mention import Mention, number_entities
 from .numbers import LABELS as NUMBERS
-from .numbers import replace_ids
+from .numbers import PHONES, replace_ids
 from .people import ADDRESSES, PERSONS, replace_persons
 from .places import LABELS as PLACES
 from .places import replace_places
+from .places.country import find_country
 from .places.descriptions import replace_sex
+from .places.gazetteer import load_gazetteer
 from .strategies import (
     FALLBACK,
     RELEASING,
@@ -207,7 +209,9 @@ def replace_mentions(
             has_calendar = get_language(lang).has("calendar.toml")
             values = replace_dates(group, key, lang, date_rules) if has_calendar else [None] * len(group)
         elif room == "numbers":
-            values = replace_ids(group, key, lang, forbidden, date_rules)
+            has_phone = any(mention.label in PHONES for mention in group)
+            country = find_country(mentions, lang, load_gazetteer(lang)) if has_phone else ""
+            values = replace_ids(group, key, lang, forbidden, date_rules, country)
         elif room == "places":
             values = replace_places(group, key, lang, forbidden, suggest, mentions)
         else:

@@ -27,6 +27,9 @@ LABELS = frozenset(
 )
 """The labels that `replace_ids` replaces."""
 
+PHONES = frozenset({"PHONE", "FAX"})
+"""The labels of telephone numbers."""
+
 _OLDEST = 90
 
 
@@ -61,6 +64,7 @@ def replace_ids(
     lang: str,
     forbidden: Callable[[str], bool],
     rules: DateRules | None = None,
+    country: str = "",
 ) -> list[str | None]:
     """Replace identifiers, telephone numbers, and network and web addresses in a note.
 
@@ -70,6 +74,8 @@ def replace_ids(
     lang (str): ISO 639-1 code of the note's language.
     forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
     rules (Optional[DateRules]): how dates of birth within identifiers are shifted; None for the default rules.
+    country (str): ISO 3166-1 code of the country that the note is from, which tells the country of telephone numbers;
+        "" if unknown.
     RETURNS (list[Optional[str]]): for each mention its surrogate; None if the mention is not a number, or no
         unused surrogate was found.
     RAISES: ConfigError (D670) if the package of the cipher is not installed.
@@ -80,7 +86,7 @@ def replace_ids(
     move = move_birth(shift.days, max(year - _OLDEST, 0))
     taken = {_bare(mention.text) for mention in mentions}
     cipher, made = FormatPreservingCipher(key), dict[_Decision, str | None]()
-    numbers = [_read(mention, lang, move, shift.years) for mention in mentions]
+    numbers = [_read(mention, lang, move, shift.years, country) for mention in mentions]
     sources = _sources(mentions, numbers)
     out: list[str | None] = []
     for mention, number in zip(mentions, numbers, strict=True):
@@ -115,14 +121,14 @@ def _sources(mentions: Sequence[Mention], numbers: Sequence[ParsedNumber | None]
     return found
 
 
-def _read(mention: Mention, lang: str, move: MoveDate, years: int) -> ParsedNumber | None:
+def _read(mention: Mention, lang: str, move: MoveDate, years: int, country: str = "") -> ParsedNumber | None:
     """Parse a mention according to its label. An invalid URL or network address is read as an identifier.
     None if the mention cannot be parsed.
     """
     text, label = mention.text, mention.label
     found: ParsedNumber | None = None
-    if label in ("PHONE", "FAX"):
-        return read_phone(text, lang)
+    if label in PHONES:
+        return read_phone(text, lang, country)
     if label == "URL":
         found = read_web_address(text)
     elif label in ("IP_ADDRESS", "DEVICE"):

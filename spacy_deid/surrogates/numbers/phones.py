@@ -3,7 +3,8 @@
 The ranges come from the numbering plans of all languages (`spacy_deid.lang.phones`). For a country without a plan,
 the digits after the country code are random, but never a number that is valid in the numbering plan of the country
 (package phonenumbers, from the plans that the ITU publishes). For a number without a country code, this holds for all
-countries of the language. The area code is replaced too, because it identifies a region smaller than a state. The
+countries of the language. If possible, such a number keeps its first digit, which tells mobile numbers from landlines
+in many countries. The rest of the area code is replaced, because it identifies a region smaller than a state. The
 format is kept: trunk prefix, country code, extension, blanks.
 """
 
@@ -23,6 +24,8 @@ from .identifiers import Layout
 _COUNTRY = re.compile(r"[\s(]*(?:\+|00(?!0))\s*\(?")
 _LETTER = re.compile(r"[^\W\d_]|[;,#*~]")  # of an extension or a word
 _TRIES = 200
+_KEEPING = 60  # of these tries keep the first digit
+_LOCAL = 7  # digits: a shorter number is an extension, whose first digit is not kept
 
 
 @cache
@@ -38,11 +41,13 @@ def _extension() -> re.Pattern[str]:
     return re.compile(rf"(?i)(?:\b(?:{words})|#)[\s.:]*([\d-]{{1,7}})\s*$")
 
 
-def read_phone(text: str, lang: str) -> "Phone | None":
+def read_phone(text: str, lang: str, country_of_note: str = "") -> "Phone | None":
     """Parse a telephone number into country code, national number and extension.
 
     text (str): the mention.
     lang (str): ISO 639-1 code, which determines the country of a number without a country code.
+    country_of_note (str): ISO 3166-1 code of the country of a number without a country code, if the number is valid
+        there; "" if unknown.
     RETURNS (Optional[Phone]): the number; None if the text contains other letters than the word for an extension.
     """
     extension = _extension().search(text)
@@ -52,7 +57,7 @@ def read_phone(text: str, lang: str) -> "Phone | None":
     digits = [i for i in range(match.end() if match else 0, end) if text[i].isdecimal()]
     country, start = None, 0  # the country code, and the offset after it
     if not match or len(digits) < 7:
-        country = get_language(lang).phones.home_country("".join(text[i] for i in digits))
+        country = _home_country("".join(text[i] for i in digits), lang, country_of_note)
     else:
         found = "".join(text[i] for i in digits[:3])
         codes = (found[:width] for width in (1, 2, 3))
@@ -72,9 +77,22 @@ def read_phone(text: str, lang: str) -> "Phone | None":
     unassigned = plan.unassigned(national) if plan else None
     layout = Layout(text, (start, end), *tail)
     conventions = get_language(lang).phones
-    countries = [country] if abroad and country else [*conventions.plans, *conventions.other_countries]
+    is_certain = country is not None and (abroad or country == _country_code(country_of_note))
+    countries = [country] if is_certain and country else [*conventions.plans, *conventions.other_countries]
     own = country if unassigned and country else ""
     return Phone(layout, own, national, unassigned, len(trunk) if bare else 0, countries)
+
+
+def _country_code(region: str) -> str | None:
+    """Return the telephone country code of a country, given by its ISO 3166-1 code; None for ""."""
+    return str(phonenumbers.country_code_for_region(region)) if region else None
+
+
+def _home_country(digits: str, lang: str, country_of_note: str) -> str | None:
+    """Return the country code of a number without one; None if it is unknown."""
+    if country_of_note and is_valid_in(digits, country_of_note):
+        return _country_code(country_of_note)
+    return get_language(lang).phones.home_country(digits)
 
 
 class Phone:
@@ -114,12 +132,20 @@ class Phone:
             if self._range:
                 number = draw.choice(self._range.prefixes) + _draw_digits(draw, self._range.digits)
             else:
-                first = draw.choice(DIGITS[1:])
-                number = ("0" if self._number[:1] == "0" else first) + _draw_digits(draw, len(self._number) - 1)
+                number = self._draw_number(draw, attempt < _KEEPING)
                 if any(_is_valid(number, country) for country in self._countries):
                     continue
             inside = cipher.draw("extension", self.identity, str(variant), str(attempt))
             yield number[: len(self._number)] + _draw_digits(inside, len(self._extension))
+
+    def _draw_number(self, draw: Draw, keep_first: bool) -> str:
+        """Draw a number of a country without a plan. Only a digit that is 0 in the original can become 0.
+
+        keep_first (bool): whether the first digit after the trunk prefix 0 is kept.
+        """
+        kept = int(self._number[:1] == "0") + int(keep_first and len(self._number) >= _LOCAL)
+        rest = self._number[kept:]
+        return self._number[:kept] + "".join(draw.choice(DIGITS if digit == "0" else DIGITS[1:]) for digit in rest)
 
     def write(self, value: str) -> str:
         """Return the mention with its digits replaced by those of a surrogate."""

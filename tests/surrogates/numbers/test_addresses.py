@@ -82,6 +82,43 @@ def test_a_british_landline_becomes_one_for_drama():
     assert re.fullmatch(r"\+44 \(0\)\d\d \d{4} \d{4}", replace("en", "PHONE", "+44 (0)20 7946 1958")[0])
 
 
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("020 7123 1958", r"0(20 7946|28 9649|29 2018) \d{4}"),
+        ("0161 496 1958", r"01[1-9]\d 49[68] 0\d{3}"),
+        ("01642 712 345", r"01632 960 \d{3}"),
+    ],
+)
+def test_a_british_surrogate_has_an_area_code_of_the_same_length(text, pattern):
+    assert re.fullmatch(pattern, replace("en", "PHONE", text)[0])
+
+
+def test_a_canadian_number_keeps_its_country():
+    areas = {digits(replace("en", "PHONE", "514-736-5000", key=PROJECT.patient(str(n)))[0])[:3] for n in range(30)}
+    assert len(areas) > 10
+    assert all(phonenumbers.is_valid_number_for_region(phonenumbers.parse(f"{a}7365000", "CA"), "CA") for a in areas)
+
+
+@pytest.mark.parametrize("text", ["0412 345 678", "+61 2 9487 3350", "+353 87 677 1234"])
+def test_an_australian_or_irish_number_becomes_a_fictional_one(text):
+    new = digits(replace("en", "PHONE", text)[0])
+    assert re.fullmatch(r"049157\d{4}|61[2378](5550|7010)\d{4}|3532091\d{5}", new)
+
+
+def test_finnish_surrogates_have_several_prefixes():
+    for text, least in (("040 123 4567", 2), ("(09) 471 1234", 6), ("013-123 456", 6)):
+        made = {digits(replace("fi", "PHONE", text, key=PROJECT.patient(str(n)))[0])[:4] for n in range(60)}
+        assert len({prefix[:3] for prefix in made}) >= least
+
+
+@pytest.mark.parametrize(("country", "text"), [("CL", "9 8214 5503"), ("CO", "315 744 2093"), ("MX", "33 2160 5538")])
+def test_a_number_of_the_country_of_the_note_keeps_its_first_digit(country, text):
+    new = replace_ids([Mention(text, "PHONE")], KEY, "es", lambda value: False, country=country)[0]
+    assert (new[0], shape(new)) == (text[0], shape(text))
+    assert not phonenumbers.is_valid_number(phonenumbers.parse(new, country))
+
+
 def test_a_number_has_one_surrogate_with_and_without_its_country_code():
     plain, coded, zeros = replace("es", "PHONE", "612 345 678", "+34 612345678", "0034612345678")
     assert digits(coded)[2:] == digits(plain) == digits(zeros)[4:]

@@ -275,12 +275,14 @@ IDENTIFIERS = IdentifierConventions(
         IdentifierKind(
             "MBI", rf"[1-9][{_MBI}][{_MBI}0-9]\d[{_MBI}][{_MBI}0-9]\d[{_MBI}]{{2}}\d\d", _mbi_parts, drawn=True
         ),
-        IdentifierKind("DEA", r"[A-Z][A-Z9]\d{7}", _dea_parts, finish_dea, void=spoil),
+        IdentifierKind(
+            "DEA", r"[A-Z][A-Z9]\d{7}", _dea_parts, finish_dea, text=r"[A-Za-z][A-Za-z9][ -]?\d{7}", void=spoil
+        ),
     ),
     dated_kind=find_ramq,
     words=frozenset(
-        "acc account dea dob ein emp exp ext fax fn gtin hc hsn iban id imei mac mbi mobile mrn nct nhs nino no npi "
-        "num pin ref ssn tel udi vin".split()
+        "acc account acct adm ct dea dob ecg eeg ein emp enc exp ext fax fn gtin hc hsn iban id imei lab mac mbi "
+        "mobile mri mrn nct nhs nino no npi num path pin ref reg req spec ssn tel udi vin xr".split()
     ),
     conjunctions=("and", "or", "to"),
 )

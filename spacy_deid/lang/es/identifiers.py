@@ -405,8 +405,9 @@ IDENTIFIERS = IdentifierConventions(
     ),
     dated_kind=dated_kind,
     words=frozenset(
-        "anexo cip colegiado col cuenta cuil cuit curp dni expediente exp historia icn nass nhc nie nif nim nit num "
-        "numero número nro no nss nuhsa nuss rfc run rut tel tlf tfno s/n sn sns pin ref".split()
+        "anexo ap biop bx cip cit colegiado col cuenta cuil cuit curp dni eco eda expediente exp fol folio hcl "
+        "historia icn lab nass nhc nie nif nim nit num numero número nro no nss nuhsa nuss ped reg rfc rm run rut rx "
+        "tac tel tlf tfno s/n sn sns pin ref urg".split()
     ),
     conjunctions=("y", "e", "o", "u", "a", "al"),
     overlong=overlong,

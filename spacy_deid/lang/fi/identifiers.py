@@ -125,7 +125,10 @@ IDENTIFIERS = IdentifierConventions(
     ),
     kinds_abroad=(IdentifierKind("IBAN", r"FI\d{16}", iban_parts, finish_account, void=_void_account),),
     find_birth_number=find_hetu,
-    words=frozenset("asiakasnumero henkilötunnus hetu potilasnumero puh sotu y-tunnus".split()),
+    words=frozenset(
+        "asiakasnumero ekg henkilötunnus hetu käynti lab lähete lausunto näyte potilasnumero puh rtg sotu "
+        "y-tunnus".split()
+    ),
     conjunctions=("ja", "tai", "sekä"),
 )
 

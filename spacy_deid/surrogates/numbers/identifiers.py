@@ -10,14 +10,14 @@ a record number is moved (`records`).
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import cache
 
 from ...lang import all_languages, get_language
 from ...lang.identifiers import INTERNATIONAL, BirthNumber, IdentifierKind, MoveDate, Parts, spread
 from ...lang.text import DIGITS, LETTERS
-from ..keys import SMALLEST_DOMAIN, FormatPreservingCipher
+from ..keys import SMALLEST_DOMAIN, Draw, FormatPreservingCipher
 from . import records
 
 CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -25,6 +25,10 @@ _CONSONANT_RUN = re.compile(f"[{CONSONANTS}]{{3,}}")
 _OID = re.compile(r"\s*[0-2](?:\.\d+){3}(?=\.)")
 _TRIES = 200
 _STEPS = 500  # of cycle walking
+_TRIES_WITH_PREFIX = 20  # before other letters are drawn
+_ABBREVIATIONS = "AAABBCCCDDEEFFGHHHIILLLMMMNNOPPPRRSSSTTUV"  # as frequent as in the abbreviations of names
+_SHORTEST_WORD = 3  # letters
+_NO_VOWELS = str.maketrans("", "", "AEIOU")
 _RUN = re.compile(r"[A-Z]{3,}")
 _THOUSANDS = re.compile(r"\d{1,3}([.,'’ \u00a0])\d{3}(?:\1\d{3})*")
 _RUDE = re.compile(r"[AEIOUY]|KKK|SSS|FCK|FKK|CNT|NGR|NZS")
@@ -208,10 +212,10 @@ def read_identifier(
     if kind is None and label == "NATIONAL_ID" and (parts := conventions.overlong(layout.code)):
         kind = IdentifierKind("overlong", "", lambda _: parts, drawn=True)
     if kind is None and label in records.LABELS and not root:
-        at = records.find_year(layout.plain_text)
-        if at is not None:
-            kind = records.record_kind(layout.code, layout.positions.index(at), years, plain_parts)
-    return Identifier(layout, kind or _PLAIN, kinds)
+        segments = records.find_segments(layout.plain_text, layout.positions, years, move)
+        if segments:
+            kind = records.record_kind(layout.code, segments, plain_parts)
+    return Identifier(layout, kind or _PLAIN, kinds, keeps_letter=label in records.LABELS)
 
 
 def is_valid_elsewhere(code: str, text: str, own: IdentifierKind, kinds: Sequence[IdentifierKind]) -> bool:
@@ -265,10 +269,19 @@ class Identifier:
     kinds (Sequence[IdentifierKind]): kinds of which the surrogate must not be a valid code, except its own.
     is_plain (bool): whether the code is of no known kind and has no year.
     has_year (bool): whether it is a record number with a year.
+    keeps_letter (bool): whether a single letter before a code of no known kind is kept, as in "S25-04417". It tells a
+        biopsy or a visit, which identifies nobody.
     """
 
-    def __init__(self, layout: Layout, kind: IdentifierKind, kinds: Sequence[IdentifierKind]) -> None:
-        self._layout, self._kind, self._kinds = layout, kind, kinds
+    def __init__(
+        self,
+        layout: Layout,
+        kind: IdentifierKind,
+        kinds: Sequence[IdentifierKind],
+        *,
+        keeps_letter: bool = False,
+    ) -> None:
+        self._layout, self._kind, self._kinds, self._keeps_letter = layout, kind, kinds, keeps_letter
         self.identity = layout.code
         self.is_plain, self.has_year = kind is _PLAIN, kind.name == records.NAME
 
@@ -286,23 +299,58 @@ class Identifier:
         variant (int): variant of the surrogate.
         YIELDS (str): codes.
         """
+        if self._kind.name in _UNKNOWN:
+            yield from self._candidates_with_prefix(cipher, variant)
+            return
         shape = "".join("#" if char.isdecimal() else "@" for char in self.identity)
         parts = self._kind.parts(self.identity)
-        number, size = (0, 0) if self._kind.drawn else encode(self.identity, parts)
         for attempt in range(_TRIES):
             context = (self._kind.name, shape, str(variant), str(attempt))
             if self._kind.drawn:
                 draw = cipher.draw(*context, self.identity)
-                if (code := self._finish("".join(draw.choice(options) for options in parts))) is not None:
-                    yield code
-                continue
+                made = self._finish("".join(draw.choice(options) for options in parts))
+            else:
+                made = self._permute(cipher, parts, context, self._finish)
+            if made is not None:
+                yield made
+
+    def _candidates_with_prefix(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
+        """Yield possible new codes of a number of no known kind.
+
+        The letters before the first digit depend on nothing but themselves, so that all numbers of a series ("SF-001",
+        "SF-002") have the same new letters. Only when many candidates were refused are they drawn again.
+        """
+        code = self.identity
+        width = len(code) - len(code.lstrip(LETTERS))
+        prefix, rest = code[:width], code[width:]
+        shape = prefix + "".join("#" if char.isdecimal() else "@" for char in rest)
+        parts = [*([char] for char in prefix), *self._kind.parts(code)[width:]]
+        if not any(len(options) > 1 for options in parts):
+            parts[width:] = spread("#" * len(rest))
+        for attempt in range(_TRIES):
+            draw = cipher.draw("prefix", prefix, str(variant), str(attempt // _TRIES_WITH_PREFIX))
+            keeps = self._keeps_letter and attempt < _TRIES // 2
+            new = draw_prefix(prefix, draw, keeps_letter=keeps)
+            context = (self._kind.name, shape, str(variant), str(attempt))
+            made = self._permute(cipher, parts, context, lambda code, new=new: self._finish(new + code[width:]))  # type: ignore[misc]
+            if made is not None:
+                yield made
+
+    def _permute(
+        self,
+        cipher: FormatPreservingCipher,
+        parts: Parts,
+        context: Sequence[str],
+        finish: Callable[[str], str | None],
+    ) -> str | None:
+        """Permute the code among all codes of its kind until `finish` accepts one; None if it accepts none."""
+        permuted, size = encode(self.identity, parts)
+        for _ in range(_STEPS if size >= SMALLEST_DOMAIN else 1):
             # Cycle walking: an unusable code is permuted again, so that the surrogates of two originals still differ.
-            permuted = number
-            for _ in range(_STEPS if size >= SMALLEST_DOMAIN else 1):
-                permuted = cipher.permute(permuted, size, *context)
-                if (code := self._finish(decode(permuted, parts))) is not None:
-                    yield code
-                    break
+            permuted = cipher.permute(permuted, size, *context)
+            if (code := finish(decode(permuted, parts))) is not None:
+                return code
+        return None
 
     def _finish(self, code: str) -> str | None:
         """Compute the check digits of a code and make it one that is never issued. None if it may be an identifier of
@@ -315,6 +363,25 @@ class Identifier:
         if any(map(_RUDE.search, _RUN.findall(made))):
             return None
         return None if is_valid_elsewhere(made, self._layout.write(made), self._kind, self._kinds) else made
+
+
+def draw_prefix(prefix: str, draw: Draw, *, keeps_letter: bool) -> str:
+    """Draw other letters for those before the first digit of a number: "TK" → "HL".
+
+    The letters are those that abbreviations often have; three or more are consonants, so that they are no word.
+
+    prefix (str): the letters, in capitals; "" for none.
+    draw (Draw): stream of random numbers.
+    keeps_letter (bool): whether a single letter is kept.
+    RETURNS (str): as many letters.
+    """
+    if not prefix or (keeps_letter and len(prefix) == 1):
+        return prefix
+    letters = _ABBREVIATIONS if len(prefix) < _SHORTEST_WORD else _ABBREVIATIONS.translate(_NO_VOWELS)
+    while True:
+        made = "".join(draw.choice(letters) for _ in prefix)
+        if made != prefix:
+            return made
 
 
 def encode(code: str, parts: Parts) -> tuple[int, int]:

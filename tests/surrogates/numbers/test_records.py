@@ -1,7 +1,7 @@
 """Record numbers keep a plausible year, which moves with the patient's dates, and nothing else."""
 
 import re
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import assume, given, settings
@@ -13,7 +13,7 @@ from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.numbers import replace_ids
 from spacy_deid.surrogates.numbers.identifiers import Layout, identifier_kinds
-from spacy_deid.surrogates.numbers.records import LABELS, find_year
+from spacy_deid.surrogates.numbers.records import LABELS, find_segments, find_year
 
 PROJECT = ProjectKey(bytes(range(32)))
 KEY = PROJECT.patient("4711")
@@ -60,6 +60,52 @@ def test_the_year_moves_under_each_label_of_records(label):
 )
 def test_other_numbers_have_no_year(text):
     assert find_year(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("S25-10-04417", r"SYEAR-(0[1-9]|1[0-2])-\d{5}"),
+        ("R-118/25", r"R-\d{3}/YEAR"),
+        ("MB25-0377", r"[A-Z]{2}YEAR-\d{4}"),
+        ("25/6619", r"YEAR/\d{4}"),
+        ("SN/25/1164", r"[A-Z]{2}/YEAR/\d{4}"),
+        ("5710/S/8846/25", r"\d{4}/[A-Z]/\d{4}/YEAR"),
+    ],
+)
+def test_a_year_of_two_digits_moves_like_one_of_four(text, form):
+    (new,) = replace(text)
+    year = 25 + Shift.draw(KEY, DateRules()).years
+    assert re.fullmatch(form.replace("YEAR", f"{year:02}"), new)
+
+
+@pytest.mark.parametrize("text", ["AK170509-0212", "V17-0509-3306", "170509-21"])
+def test_a_date_in_a_record_number_moves_like_all_dates(text):
+    (new,) = replace(text)
+    moved = date(2017, 5, 9) + timedelta(Shift.draw(KEY, DateRules()).days)
+    assert re.sub(r"\D", "", new)[:6] == f"{moved:%y%m%d}"
+    assert new[-2:] != text[-2:]
+
+
+@pytest.mark.parametrize("text", ["12/44", "4412/58", "12", "AB12", "45-0611"])
+def test_other_groups_of_two_digits_are_no_year(text):
+    layout = Layout(text)
+    assert not find_segments(layout.plain_text, layout.positions, -1, lambda day: day)
+
+
+def test_a_series_of_numbers_keeps_its_common_letters_and_nothing_else():
+    new = replace("SF-0017", "SF-0024", "SF-0031", "KL-0017")
+    first, *others = [text.split("-")[0] for text in new]
+    assert others[:2] == [first, first]
+    assert others[2] != first
+    assert not {first, others[2]} & {"SF", "KL"}
+    assert len({text.split("-")[1] for text in new[:3]}) == 3
+
+
+@pytest.mark.parametrize("label", sorted(LABELS))
+def test_a_single_letter_before_the_digits_of_a_record_number_is_kept(label):
+    assert re.fullmatch(r"B-\d{4}", replace("B-4417", label=label)[0])
+    assert len({replace("B-4417", label="INSURANCE_ID", key=PROJECT.patient(str(n)))[0][0] for n in range(9)}) > 2
 
 
 @pytest.mark.parametrize("label", ["NATIONAL_ID", "SSN", "INSURANCE_ID", "HEALTH_PLAN"])

@@ -18,28 +18,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..errors import Errors
 from ..evaluation import AnnotatedText, make_docs
-from ..evaluation.metrics import interval, plain, ratio, resample
+from ..evaluation.metrics import ratio
 from ..evaluation.operating_points import PointWarning, Record, Table, fit_points, make_record, measure
 from ..evaluation.sweep import THRESHOLDS, Counts, Sweep
 from ..loading import find_component, use_operating_point
+from ..ml.decoding import Posterior
 from ..saving import fingerprint
 from .notes import Replay, deal, relabel_notes
+from .report import compare_points, find_refusal, make_label_rows
 from .training import Plan, Tuner
 
 FEW = 80
 """Number of notes from which on a quarter is held out instead of cross-fitting."""
 
-FORGOTTEN = 0.01
-"""Loss of character recall on the notes for replay from which on the adapted pipeline is refused."""
-
 _HELD_OUT = 4  # one part of four
 _TRIED = tuple(threshold for threshold in THRESHOLDS if threshold <= 0.5)[::2]
 _USELESS = 0.5  # character precision below which a threshold is not used to keep the recall
-_FIGURES = ("character_recall", "character_precision", "strict_f1", "clean")
 
 Array = NDArray[np.int64]
 
@@ -104,31 +102,21 @@ def adapt(
         "version": nlp.meta["version"],
         "fingerprint": fingerprint(nlp),
     }
-    known = ner.labels
+    known, seed = ner.labels, settings.plan.seed
     notes, dev = relabel_notes(notes, known), relabel_notes(replay.dev, known)
     labels = {e.label for note in (*notes, *dev, *relabel_notes(replay.train, known)) for e in note.entities}
-    few, seed = len(notes) < FEW, settings.plan.seed
-    held = deal(notes, settings.parts, seed) if few else deal(notes, _HELD_OUT, seed)[:1]
+    held = deal(notes, settings.parts, seed) if len(notes) < FEW else deal(notes, _HELD_OUT, seed)[:1]
+    measured = sorted(i for part in held for i in part)
 
-    own = [notes[i] for i in (range(len(notes)) if few else held[0])]  # those that are measured
-    sweep = Sweep(nlp, [*own, *dev])
+    sweep, own = Sweep(nlp, [*(notes[i] for i in measured), *dev]), len(measured)
     used, points = ner.operating_point, dict(ner.cfg.get("points", {}))
     current = {"default": ner.get_point().default, "labels": dict(ner.get_point().labels)}
     before = {name: sweep.count(points.get(name, current)) for name in ("balanced", "high_recall", "max_recall")}
 
     tuner = Tuner(nlp, ner, sorted(labels), lambda: relabel_notes(replay.read(), known), settings.plan)
-    docs = dict(zip((range(len(notes)) if few else held[0]), sweep.docs, strict=False))
-    read: dict[int, Any] = {}
-    for part in held:
-        tuner.tune([note for i, note in enumerate(notes) if i not in part], step)
-        read |= dict(zip(part, ner.read([docs[i] for i in part]), strict=True))
-    if few:
-        tuner.tune(notes, step)
-    reads = [*(read[i] for i in sorted(read)), *ner.read(sweep.docs[len(own) :])]
-
-    fitter = _Fitter(sweep, len(own), reads, before)
+    fitter = _Fitter(sweep, own, _read_unseen(ner, tuner, notes, held, sweep.docs, step), before)
     after = fitter.measure_crosswise(seed)
-    calibration, fitted = fitter.fit(range(len(own)))
+    calibration, fitted = fitter.fit(range(own))
     ner.cfg["points"] = fitted
     ner.cfg["version"] = f"{nlp.meta['version']}+{tuner.digest()}"  # recorded with each detection
     if used is None or used not in fitted:
@@ -136,40 +124,80 @@ def adapt(
 
     report = {
         "source": source,
-        "notes": {
-            "given": len(notes),
-            "with_identifiers": sum(bool(note.entities) for note in notes),
-            "measured": len(own),
-            "method": f"cross-fitting in {settings.parts} parts" if few else "held out",
-        },
-        "replay": {"corpus": replay.name, "training_notes": len(replay.train), "calibration_notes": len(dev)},
-        "training": {
-            "steps": settings.plan.steps_for(len(notes) - (0 if few else len(own))),
-            "weight": settings.plan.weight,
-            "learn_rate": settings.plan.learn_rate,
-            "batch_words": settings.plan.batch_words,
-            "seed": seed,
-            "added_labels": tuner.added,
-        },
+        **_describe_training(notes, replay, settings, own, tuner.added),
         "operating_point": ner.operating_point,
         "dropped_points": sorted(set(points) - set(fitted)),
         "calibration": {name: round(value, 5) for name, value in calibration.items()},
         "points": {
             name: {
-                "notes": _compare(before[name], after[name], slice(0, len(own)), settings.bootstrap, seed),
-                "replay": _compare(before[name], after[name], slice(len(own), None), settings.bootstrap, seed),
+                "notes": compare_points(before[name], after[name], slice(0, own), settings.bootstrap, seed),
+                "replay": compare_points(before[name], after[name], slice(own, None), settings.bootstrap, seed),
             }
             for name in fitted
         },
-        "labels": _label_rows(sweep, before["balanced"], after["balanced"], len(own)),
+        "labels": make_label_rows(sweep, before["balanced"], after["balanced"], own),
         "thresholds": {name: {"default": r["default"], "labels": r["labels"]} for name, r in fitted.items()},
     }
-    refusal = _refusal(report["points"])
-    report["refusal"] = refusal
+    report["refusal"] = find_refusal(report["points"])
     entry = {"from": source, "notes": len(notes), "replay": replay.name, "seed": seed}
     deid = nlp.meta.setdefault("deid", {})
     deid["adapted"] = [*deid.get("adapted", []), entry]
-    return Adaptation(report, refusal)
+    return Adaptation(report, report["refusal"])
+
+
+def _read_unseen(
+    ner: Any,
+    tuner: Tuner,
+    notes: Sequence[AnnotatedText],
+    held: Sequence[Sequence[int]],
+    docs: Sequence[Doc],
+    step: Callable[[], object],
+) -> list[Posterior]:
+    """Read each held-out note by a classifier that was tuned without it, and leave the adapted classifier.
+
+    ner (DeidNER): the token classifier that `tuner` tunes.
+    notes (Sequence[AnnotatedText]): all notes of the hospital.
+    held (Sequence[Sequence[int]]): indices of the notes that are held out together.
+    docs (Sequence[Doc]): the held-out notes in the order of their indices, then those for replay.
+    RETURNS (list[Posterior]): the probabilities for each of `docs`.
+    """
+    order = sorted(i for part in held for i in part)
+    own = dict(zip(order, docs, strict=False))
+    read: dict[int, Posterior] = {}
+    for part in held:
+        tuner.tune([note for i, note in enumerate(notes) if i not in part], step)
+        read |= dict(zip(part, ner.read([own[i] for i in part]), strict=True))
+    if len(order) == len(notes):  # no classifier has seen all notes yet
+        tuner.tune(notes, step)
+    return [*(read[i] for i in order), *ner.read(docs[len(order) :])]
+
+
+def _describe_training(
+    notes: Sequence[AnnotatedText], replay: Replay, settings: Settings, own: int, added: Sequence[str]
+) -> dict[str, Any]:
+    """Return the parts of the report that say what was trained on; `own` notes of the hospital were held out."""
+    plan, crossed = settings.plan, own == len(notes)
+    return {
+        "notes": {
+            "given": len(notes),
+            "with_identifiers": sum(bool(note.entities) for note in notes),
+            "measured": own,
+            "method": f"cross-fitting in {settings.parts} parts" if crossed else "held out",
+        },
+        "replay": {
+            "corpus": replay.name,
+            "training_notes": len(replay.train),
+            "calibration_notes": len(replay.dev),
+        },
+        "training": {
+            "steps": plan.steps_for(len(notes) - (0 if crossed else own)),
+            "weight": plan.weight,
+            "learn_rate": plan.learn_rate,
+            "batch_words": plan.batch_words,
+            "seed": plan.seed,
+            "added_labels": added,
+        },
+    }
 
 
 class _Fitter:
@@ -268,116 +296,3 @@ def _recall(total: Array) -> float:
     """Return the character recall over documents, from rows of `Counts.total`; NaN if they have no identifiers."""
     hits, missed = total[:, 3].sum(), total[:, 5].sum()
     return float(ratio(hits, hits + missed))
-
-
-def _figures(totals: Array) -> dict[str, NDArray[np.float64]]:
-    """Compute figures from sums of `Counts.total`, shape (…, 10)."""
-    tp, fp, fn, hits, extra, missed, clean, unclean, *_ = np.moveaxis(totals, -1, 0)
-    parts = ((hits, hits + missed), (hits, hits + extra), (2 * tp, 2 * tp + fp + fn), (clean, clean + unclean))
-    return {name: ratio(above, below) for name, (above, below) in zip(_FIGURES, parts, strict=True)}
-
-
-def _compare(before: Counts, after: Counts, rows: slice, bootstrap: int, seed: int) -> dict[str, Any]:
-    """Compare the figures of the same documents before and after, with intervals from paired bootstrap samples.
-
-    RETURNS (dict): for each figure "before", "after" and "difference", each with "value" and "interval", which is None
-        without replicates or if it is undefined.
-    """
-    both = np.stack([before.total[rows], after.total[rows]], axis=1)  # (documents, 2, counts)
-    values, samples = _figures(both.sum(axis=0)), _figures(resample(both, bootstrap, seed))
-    out: dict[str, Any] = {}
-    for name in _FIGURES:
-        columns = {
-            "before": (values[name][0], samples[name][:, 0]),
-            "after": (values[name][1], samples[name][:, 1]),
-            "difference": (values[name][1] - values[name][0], samples[name][:, 1] - samples[name][:, 0]),
-        }
-        out[name] = {
-            kind: {"value": _round(value), "interval": _ends(sample)} for kind, (value, sample) in columns.items()
-        }
-    return out
-
-
-def _round(value: float) -> float | None:
-    """Round a figure to five decimals; None if it is NaN."""
-    number = plain(value)
-    return None if number is None else round(number, 5)
-
-
-def _ends(samples: NDArray[np.float64]) -> list[float] | None:
-    """Return the rounded 95 % interval of bootstrap replicates."""
-    ends = interval(samples)
-    return None if ends is None else [round(end, 5) for end in ends]
-
-
-def _label_rows(sweep: Sweep, before: Counts, after: Counts, own: int) -> dict[str, dict[str, Any]]:
-    """Return the letters and digits of each label in the hospital's notes, and their recall before and after."""
-    rows = {}
-    for k, label in enumerate(sweep.labels):
-        due = int(before.labels[:own, k, 0].sum())
-        if due:
-            missed = [int(counts.labels[:own, k, 1].sum()) for counts in (before, after)]
-            shares = [round(1 - count / due, 5) for count in missed]
-            rows[label] = {"characters": due, "before": shares[0], "after": shares[1]}
-    return rows
-
-
-def _refusal(points: dict[str, Any]) -> str:
-    """Return why a pipeline must not be written: a point finds less in the notes, or much less in replay; or ""."""
-    for what, kind, allowed in (
-        ("the notes that were held out", "notes", 0.0),
-        ("replayed notes", "replay", FORGOTTEN),
-    ):
-        for name, figures in points.items():
-            entry = figures[kind]["character_recall"]
-            before, after = entry["before"]["value"], entry["after"]["value"]
-            if before is not None and after is not None and before - after > allowed:
-                return Errors.D226.format(point=name, what=what, fall=before - after, before=before, after=after)
-    return ""
-
-
-_TITLES = {
-    "character_recall": "character recall",
-    "character_precision": "character precision",
-    "strict_f1": "strict F1",
-    "clean": "notes with nothing missed",
-}
-
-
-def format_report(report: dict[str, Any]) -> str:
-    """Format the report of an adaptation as plain text tables.
-
-    report (dict): report of `adapt`.
-    RETURNS (str): lines of text; "-" for undefined figures.
-    """
-    notes, replay, training = report["notes"], report["replay"], report["training"]
-    lines = [
-        f"{report['source']['name']} {report['source']['version']} adapted to {notes['given']} notes, "
-        f"{notes['with_identifiers']} of them with identifiers",
-        f"measured on {notes['measured']} notes that were not trained on ({notes['method']})",
-        f"{training['steps']} steps, mixed with {replay['training_notes']} {replay['corpus']} notes",
-    ]
-    if training["added_labels"]:
-        lines.append(f"labels added to the classifier: {', '.join(training['added_labels'])}")
-    if report["dropped_points"]:
-        lines.append(f"operating points that were removed: {', '.join(report['dropped_points'])}")
-    head = f"{'':<30}{'before':>8}{'after':>8}   change and its 95 % interval"
-    for name, figures in report["points"].items():
-        for kind, title in (("notes", "the hospital's notes"), ("replay", "replayed notes")):
-            lines += ["", f"{name}, {title}", head]
-            lines += [_format_row(_TITLES[key], entry) for key, entry in figures[kind].items()]
-    lines += ["", f"{'recall by label, balanced':<30}{'before':>8}{'after':>8}{'letters':>9}"]
-    for label, row in report["labels"].items():
-        lines.append(f"{label:<30}{row['before']:>8.4f}{row['after']:>8.4f}{row['characters']:>9}")
-    if report["refusal"]:
-        lines += ["", report["refusal"]]
-    return "\n".join(lines) + "\n"
-
-
-def _format_row(title: str, entry: dict[str, Any]) -> str:
-    """Format a figure before and after the adaptation as a line of a table."""
-    values = [entry[kind]["value"] for kind in ("before", "after", "difference")]
-    cells = ["-" if value is None else f"{value:.4f}" for value in values[:2]]
-    change = "-" if values[2] is None else f"{values[2]:+.4f}"
-    ends = entry["difference"]["interval"]
-    return f"{title:<30}{cells[0]:>8}{cells[1]:>8}   {change}" + (f" [{ends[0]:+.4f}, {ends[1]:+.4f}]" if ends else "")

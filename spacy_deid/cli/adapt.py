@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ..adaptation.adapt import Settings, adapt, count_steps, format_report
+from ..adaptation.adapt import Settings, adapt, count_steps
 from ..adaptation.notes import check_notes, make_replay
+from ..adaptation.report import format_report
 from ..adaptation.suggest import suggest
 from ..adaptation.training import Plan
 from ..errors import ConfigError, DeidError, Errors

@@ -9,7 +9,8 @@ import pytest
 import spacy_deid
 from spacy_deid.adaptation import adapt as adaptation
 from spacy_deid.adaptation import notes as replayed
-from spacy_deid.adaptation.adapt import Settings, adapt, count_steps, format_report, keep_recall
+from spacy_deid.adaptation.adapt import Settings, adapt, count_steps, keep_recall
+from spacy_deid.adaptation.report import format_report
 from spacy_deid.adaptation.training import Plan
 from spacy_deid.evaluation import read_folder
 from spacy_deid.evaluation.sweep import Counts

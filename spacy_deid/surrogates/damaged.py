@@ -5,8 +5,9 @@ is made character by character would keep the letters in between ("De0soro"). So
 name of the note or of the name lists that a scanner confuses with it (`dictionaries.damaged.read_scan`), otherwise
 letter by letter. A mention with a word that cannot be read gets no surrogate, and a tag is written.
 
-In telephone numbers and ages it is the other way round: letters are read as the digits that they were ("O5O 997 34ZO",
-"6l añ0s").
+In telephone numbers, ages and record numbers it is the other way round: letters are read as the digits that they were
+("O5O 997 34ZO", "6l añ0s", "E-ll-O2B4"). Words that a line end breaks are joined. The surrogates are damaged again by
+`wear`.
 
 The surrogates of the letters of a name that is spelled out would show how long the name is and which letters recur. A
 name whose letters have the same separators ("V-I-R-T-A-N-E-N") is joined before its surrogate is made, and the
@@ -23,6 +24,7 @@ from ..lang import get_language
 from ..lang.text import fold
 from .mention import PERSONS, Mention
 from .people.name_lists import NAME_TYPES, load_names
+from .wear import BROKEN
 
 TOWNS = frozenset({"CITY", "STATE", "COUNTRY"})
 """Labels of places whose damaged words are read."""
@@ -33,6 +35,16 @@ INSTITUTIONS = frozenset({"HOSPITAL", "HEALTH_CENTER", "ORGANIZATION", "DEPARTME
 NUMBERS = frozenset({"PHONE", "FAX", "AGE"})
 """Labels of numbers whose damaged digits are read."""
 
+OTHER_NAMES = frozenset({"STREET", "LOCATION_OTHER", "PROFESSION"})
+"""Labels of other names whose broken words are joined."""
+
+CODES = frozenset(
+    "SSN NATIONAL_ID MRN ENCOUNTER_ID INSURANCE_ID HEALTH_PLAN ACCOUNT LICENSE EMPLOYEE_ID DEVICE ID_OTHER ZIP".split()
+)
+"""Labels of codes with letters, in which only letters that a scan confuses with 0 and 1 show that it is damaged."""
+
+_SCANNED_CODE = re.compile(r"\dl|(?<![a-z])l\d|\dO\d|(?<![^\W_])OO?\d\d|\dO+(?![^\W_])|(?<![^\W_])l+(?![^\W_])")
+_CODE_RUN = re.compile(r"(?:(?<![^\W\d_])[OlI|!]|(?<=[\dOl])[OlI|SZB]|\d)+(?:[OlI|SZB]*\d)*(?![a-z])")
 _WORD = re.compile(r"[^\W_]+(?:[|!][^\W_]+)*")
 _SPLIT = re.compile(rf"({_WORD.pattern})")
 _DAMAGED = re.compile(r"[^\W\d_][\d|!]|[\d|!][^\W\d_]")  # a digit or mark beside a letter
@@ -42,6 +54,7 @@ _NUMBERED = re.compile(r"\d*([^\W\d_]{3,})\d*")  # a name beside a number: "Rowe
 _ORDINAL = re.compile(r"\d*(?:1st|2nd|3rd|\d(?:th|er|[ao]))", re.I)
 _FEWEST_SPELLED = 4
 _SPELLED = re.compile(r"[^\W\d_](?:([-.]|[-.]? )[^\W\d_])(?:\1[^\W\d_])+\.?")
+_LONGEST_HOUSE_NUMBER = 4  # characters
 _LONGEST_CODE = 6  # characters of an acronym with numbers
 _INITIAL = re.compile(r"\d*[A-ZÀ-ÖØ-Þ]\d*")  # an initial beside a number
 _READ = {"0": "o", "1": "l", "|": "l", "!": "l", "2": "z", "5": "s", "6": "g", "8": "b", "9": "g"}
@@ -72,6 +85,13 @@ def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]
             out[i] = m._replace(text=_read_number(m.text, words=m.label == "AGE"))
         elif m and m.label in INSTITUTIONS:
             out[i] = m._replace(text=_read_institution(m.text))
+        elif m and m.label in CODES:
+            out[i] = m._replace(text=_read_code(m.text))
+        elif m and "\n" in m.text and m.label in PERSONS | TOWNS | OTHER_NAMES:
+            out[i] = m._replace(text=BROKEN.sub("", m.text))
+        m = out[i]
+        if m and m.label == "STREET":
+            out[i] = m._replace(text=_read_street(m.text))
     places = [i for i, m in enumerate(out) if m and m.label in PERSONS | TOWNS and _has_damage(m.text)]
     if not places:
         return out
@@ -128,6 +148,28 @@ def _read_number(text: str, words: bool) -> str:
     if not words:
         return read
     return _BROKEN.sub("", _AGE_WORD.sub(lambda word: "".join(_READ.get(char, char) for char in word[0]), read))
+
+
+def _read_code(text: str) -> str:
+    """Return a code with digits for the letters that a scan wrote for them: "E-ll-O2B4" is E-11-0284.
+
+    A code is read only if it has an "l" or "O" that no code has, because codes have letters of their own.
+    """
+    if not _SCANNED_CODE.search(text) or not any(map(str.isdecimal, text)):
+        return text
+    return _CODE_RUN.sub(lambda run: run[0].translate(_DIGITS), text)
+
+
+def _read_street(text: str) -> str:
+    """Return a street with its damaged words and numbers read: "Ca11e l7" is "Calle 17"."""
+
+    def read(word: re.Match[str]) -> str:
+        if any(map(str.isdecimal, word[0])) and _NUMBER.fullmatch(word[0]) and len(word[0]) <= _LONGEST_HOUSE_NUMBER:
+            return word[0].translate(_DIGITS)
+        damaged = _DAMAGED.search(word[0]) and sum(map(str.isalpha, word[0])) > max(2, len(word[0]) / 2)
+        return (_read_word(word[0], {}, {}) if damaged else None) or word[0]
+
+    return _WORD.sub(read, text)
 
 
 def _read_institution(text: str) -> str:

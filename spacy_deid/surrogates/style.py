@@ -24,11 +24,12 @@ from ..lang.text import fold
 from .calendar import LABELS as DATES
 from .calendar import replace_dates
 from .calendar.rules import DateRules
-from .damaged import read_damaged, read_spelled, refuse_read_words
+from .damaged import CODES, read_damaged, read_spelled, refuse_read_words
 from .keys import IdentityKey
 from .mention import Mention, number_entities
 from .numbers import LABELS as NUMBERS
 from .numbers import PHONES, replace_ids
+from .numbers.dictated import read_dictated
 from .people import ADDRESSES, PERSONS, replace_persons
 from .places import LABELS as PLACES
 from .places import replace_places
@@ -48,6 +49,7 @@ from .strategies import (
     nothing,
     tag_of,
 )
+from .wear import lacks_accents, wear, wear_number, without_accents
 
 LASTING = frozenset({"AGE", "DATE", "RELATIVE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
 """Labels whose replacers return some values unchanged because these identify nobody, such as ages up to 89."""
@@ -69,6 +71,8 @@ _ROOMS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Canonical label → group of labels that one function replaces. Mentions with other labels are replaced by tags."""
+
+_DICTATED = NUMBERS | {"ZIP", "ROOM"}  # labels of numbers that may be written in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,13 @@ def replace_mentions(
     rooms: dict[str, dict[int, Mention]] = defaultdict(dict)
     read = read_damaged(mentions, lang)
     forbidden = refuse_read_words(mentions, read, forbidden)
+    dictated = {
+        i: number
+        for i, mention in enumerate(read)
+        if mention and mention.label in _DICTATED and (number := read_dictated(mention.text, lang))
+    }
+    for i, number in dictated.items():
+        read[i] = mentions[i]._replace(text=number.figures)
     for i, (mention, chosen) in enumerate(zip(read, choices, strict=True)):
         if mention is not None and not isinstance(chosen, Replacement):
             label = "OTHER" if _is_description(mention) else mention.label
@@ -220,10 +231,28 @@ def replace_mentions(
     for i, mention in enumerate(mentions):
         if mention.label in PERSONS and made.get(i) and (spelled := read_spelled(mention.text)):
             made[i] = spelled[1].join(filter(str.isalpha, made[i] or ""))
+    for i, number in dictated.items():
+        made[i] = number.write(made[i] or "")
+    plain = lacks_accents(mentions)
+    for i, (old, new) in enumerate(zip(mentions, read, strict=True)):
+        surrogate = made.get(i)
+        if surrogate and new and i not in dictated and surrogate != old.text:
+            worn = _damage_again(surrogate, old, new, key)
+            made[i] = without_accents(worn) if plain else worn
     return [
         chosen if isinstance(chosen, Replacement) else _check(mention, made.get(i), i in must_replace)
         for i, (mention, chosen) in enumerate(zip(mentions, choices, strict=True))
     ]
+
+
+def _damage_again(surrogate: str, mention: Mention, read: Mention, key: IdentityKey) -> str:
+    """Write a surrogate with the damage of its original; see `wear`."""
+    if read.text == mention.text or mention.label == "AGE" or read_spelled(mention.text):
+        return surrogate
+    if mention.label in PHONES | CODES:
+        return wear_number(surrogate, mention.text, read.text)
+    draw = key.draw("wear", mention.label, mention.text, str(mention.variant))
+    return wear(surrogate, mention.text, read.text, draw)
 
 
 def agree(mention: Mention, surrogate: str, lang: str) -> tuple[int, int, str] | None:

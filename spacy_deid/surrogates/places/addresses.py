@@ -56,6 +56,8 @@ def replace_room(mention: Mention, geography: Geography) -> str | None:
         return before + match_style(made, core) + after if made else None
     context = ("room", fold(core), str(mention.variant))
     made = geography.state.retry("room", lambda draw: redraw(core, draw), *context)
+    if made is None and core.isdecimal():  # all rooms with as many digits are in the note
+        made = geography.state.retry("room", lambda draw: draw.choice("123") + redraw(core, draw), "wide", *context)
     return before + made + after if made else None
 
 

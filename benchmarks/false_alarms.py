@@ -38,6 +38,7 @@ from spacy_deid.offsets import Edit
 from spacy_deid.spans import DECISIONS, PREFIX, Evidence, read_evidence
 from spacy_deid.synth.carriers import read_carriers
 from spacy_deid.synth.language import split_of
+from spacy_deid.workers import memory_zone
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -171,7 +172,7 @@ def find(nlp: Language, name: str, assets: Path, words: int, seen: set[int]) -> 
     try:
         unseen = (text for text in READERS[name][1](assets) if not is_known(text, seen))
         for batch in cut(unseen, len, batch_size=64, n_process=1):
-            with nlp.memory_zone():
+            with memory_zone(nlp):
                 for doc in nlp.pipe(batch, batch_size=64):
                     findings += take(doc)
             read += sum(len(text.split()) for text in batch)

@@ -38,6 +38,7 @@ from spacy.training import Example
 import spacy_deid
 from spacy_deid.evaluation import MetricRow, read_folder, write_rows
 from spacy_deid.evaluation.rows import replace_rows
+from spacy_deid.workers import memory_zone
 
 app = typer.Typer(pretty_exceptions_enable=False)
 METRICS = Path("metrics")
@@ -95,7 +96,7 @@ def memory(
     nlp = spacy_deid.load(pipeline)
     stream, done, resident = make_notes(random.Random(0)), 0, {}
     while done < notes:
-        with nlp.memory_zone():
+        with memory_zone(nlp):
             done += drain(nlp.pipe(islice(stream, min(batch, notes - done))))
         resident[done] = process.memory_info().rss / 1e6
         if done % (10 * batch) == 0 or done == notes:

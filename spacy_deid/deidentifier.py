@@ -58,7 +58,16 @@ from .processes import Failure, Start
 from .results import Result, collect_entities, collect_result
 from .saving import fingerprint
 from .spans import Evidence, union_filter, write_evidence
-from .workers import DocBytes, GroupWorkers, Item, check_settings, dump_extensions, make_item, restore_extensions
+from .workers import (
+    DocBytes,
+    GroupWorkers,
+    Item,
+    check_settings,
+    dump_extensions,
+    make_item,
+    memory_zone,
+    restore_extensions,
+)
 
 _MARKS = "deid/columns"  # span group of identifiers that a file declares, such as the cells of a name column
 
@@ -278,7 +287,7 @@ class Deidentifier:
             doc = surrogate(doc)
             return self._collect(doc) if isinstance(source, str) else self._write_copy(source, doc, context, kept)
 
-        with self.nlp.memory_zone():
+        with memory_zone(self.nlp):
             return replace(_catch(decide, source if isinstance(source, str) else source.text), ehr=context)
 
     def read(self, source: Path | File) -> Document:
@@ -347,7 +356,7 @@ class Deidentifier:
     def _run_group(self, items: Sequence[Item]) -> list[Result]:
         """Process a group in a memory zone: all its texts as one stream, then each item without a result by itself."""
         results: dict[int, Result] = {}
-        with self.nlp.memory_zone():
+        with memory_zone(self.nlp):
             texts = {i: item for i, item in enumerate(items) if isinstance(item.source, str)}
             if len(texts) > 1:
                 self._process_texts(texts, results)

@@ -25,6 +25,7 @@ from spacy.tokens import Doc
 from .errors import ConfigError, Errors
 from .lang import all_languages, get_language
 from .registries import choose_part, registry
+from .workers import memory_zone
 
 Lemmatizer = Callable[[Doc], list[str]]
 """Doc → one lemma per token, none of them empty."""
@@ -222,7 +223,7 @@ class EditTreeLemmatizer:
             return []
         nlp = _load_pipeline(self.path)
         words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
-        with nlp.memory_zone():  # so that the vocab of the pipeline does not keep the words
+        with memory_zone(nlp):  # so that the vocab of the pipeline does not keep the words
             read = nlp(Doc(nlp.vocab, words=words, spaces=spaces))
             return fill(words, [token.lemma_ for token in read])
 

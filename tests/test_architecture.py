@@ -44,7 +44,7 @@ ARROWS = {
     "surrogates": "dictionaries errors labels patient_ids",
     "vault": "errors offsets patient_ids surrogates",
     "registries": "errors",
-    "lemmatizers": "errors registries",
+    "lemmatizers": "errors registries workers",
     # medical, surrogates: the gold entities of a corpus are replaced by surrogates
     "evaluation": "errors labels loading medical offsets spans surrogates",
     "notes": "errors",
@@ -81,11 +81,12 @@ ARROWS = {
     "cda": "deidentifier dictionaries documents ehr errors export_profiles exports labels loading offsets patient_ids "
     "results surrogates",
     "app": "__init__ cda deidentifier dictionaries documents errors evaluation exports fhir hl7 io labels llm loading "
-    "offsets processes results saving spans surrogates vault",
+    "offsets processes results saving spans surrogates vault workers",
     "dossier": "__init__ audit errors evaluation labels loading policies saving surrogates",
     "cli": "__init__ adaptation app audit background cda data_models deidentifier dictionaries documents dossier ehr "
     "ehr_fields errors evaluation fhir hl7 io labels llm loading masked_lm medical notes offsets patient_ids policies "
-    "processes registries results sampling saving spans surrogates synth vault warehouse",
+    "processes registries results sampling saving spans surrogates synth vault warehouse "
+    "workers",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",
 }

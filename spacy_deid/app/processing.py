@@ -23,6 +23,7 @@ from ..offsets import Edit, map_offsets
 from ..results import Result
 from ..saving import fingerprint
 from ..spans import Evidence
+from ..workers import memory_zone
 from .page_images import store_layouts
 from .settings import EHR_SETTINGS, JobSettings, LlmSettings, ServiceSettings
 from .store import FileRow, Store
@@ -247,7 +248,7 @@ def find_nearly(deid: Deidentifier, text: str, spans: Sequence[Mapping[str, Any]
             lower = classifier.get_point("max_recall")
         else:
             lower = type(point)(point.default / 5, {}, "custom")
-        with deid.nlp.memory_zone():
+        with memory_zone(deid.nlp):
             doc = deid.nlp.make_doc(text)
             found = classifier.choose(doc, classifier.read([doc])[0], lower)
             for first, last, label, score, _ in found:

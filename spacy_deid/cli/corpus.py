@@ -24,6 +24,7 @@ from ..synth import make_corpus
 from ..synth.authored import read_authored
 from ..synth.carriers import make_rule_labeller, read_carriers
 from ..synth.corpus import make_authored_corpus
+from ..workers import memory_zone
 from .console import progress, reporting, say, stoppable
 from .ehr_context import FileContext, PatientIdFrom
 from .options import (
@@ -182,7 +183,7 @@ def _write_file(documents: Sequence[AnnotatedText], path: Path, format: str, nlp
         if format == "jsonl":
             write_jsonl(documents, temporary, scheme=scheme)
         else:
-            with nlp.memory_zone():
+            with memory_zone(nlp):
                 write_docbin(documents, temporary, nlp.make_doc, scheme=scheme)
 
 
@@ -305,7 +306,7 @@ def _make_finder(pipeline: str, lang: str) -> Callable[[str], list[Entity]]:
     nlp = load(pipeline)
 
     def find(text: str) -> list[Entity]:
-        with nlp.memory_zone():
+        with memory_zone(nlp):
             return [Entity(ent.start_char, ent.end_char, ent.label_) for ent in nlp(text).ents]
 
     return find

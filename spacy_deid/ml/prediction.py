@@ -28,6 +28,7 @@ from .word_forms import CACHE_SIZE, OF_WORD
 
 STRETCH = 4096  # dense tokens that are embedded at once
 _BLOCK = 512  # rows that go through the encoder at once
+KEY_CACHE_SIZE = 4096  # keys of fields
 _KEYS = {"key": 0, "long_key": 1, "memory": 0}  # features of fields → column of `NoteView.keys`
 
 
@@ -188,7 +189,8 @@ class _Group:
     def _embed(self, view: NoteView, start: int, stop: int) -> np.ndarray:
         """Return the sums, the inputs of the first maxout units, for a range of tokens; shape (stop - start, sums)."""
         if view.forms is not self._forms:  # the table of forms was replaced
-            self._by_form, self._forms = _Vectors(len(self._bias)), view.forms
+            self._by_form.clear()
+            self._forms = view.forms
         part = slice(start, stop)
         word, line = view.word[part], view.line[part]
         hashes, repeats = view.forms.hashes, view.repeats[word].astype(np.int64)
@@ -211,9 +213,10 @@ class _Group:
         """Return what the keys of tokens' fields ("Name" in "Name: Ana") add to the sums; shape (tokens, sums)."""
         used, where = np.unique(field, return_inverse=True)
         numbers = self._key_numbers
-        if len(numbers) > CACHE_SIZE:
+        if len(numbers) > KEY_CACHE_SIZE:
             numbers.clear()
-            self._by_key = {name: _Vectors(len(self._bias)) for name in _KEYS}
+            for table in self._by_key.values():
+                table.clear()
         sums = np.zeros((len(used), len(self._bias)), dtype=np.float32)
         for name in names:
             keys = view.keys[used, _KEYS[name]]
@@ -235,6 +238,8 @@ class _Group:
 class _Vectors:
     """A bounded table of vectors for small whole numbers; each is computed when it is first used.
 
+    The arrays stay when the table is emptied: large arrays that are made again and again would fragment the memory.
+
     width (int): length of a vector.
     """
 
@@ -242,6 +247,10 @@ class _Vectors:
         self._slots = np.full(64, -1, dtype=np.int32)  # number → row of its vector
         self._vectors = np.empty((64, width), dtype=np.float32)
         self._used = 0
+
+    def clear(self) -> None:
+        """Empty the table."""
+        self._slots[:], self._used = -1, 0
 
     def rows(self, numbers: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the vectors of numbers, shape (numbers, width).
@@ -256,11 +265,12 @@ class _Vectors:
         if slots.min() < 0:
             new = np.unique(numbers[slots < 0])
             if self._used + len(new) > CACHE_SIZE:
-                self._slots[:], self._used = -1, 0
+                self.clear()
                 new = np.unique(numbers)
             needed = self._used + len(new)
             if needed > len(self._vectors):
-                grown = np.empty((max(needed, 2 * len(self._vectors)), self._vectors.shape[1]), dtype=np.float32)
+                size = max(needed, min(2 * len(self._vectors), CACHE_SIZE))
+                grown = np.empty((size, self._vectors.shape[1]), dtype=np.float32)
                 grown[: self._used] = self._vectors[: self._used]
                 self._vectors = grown
             self._vectors[self._used : needed] = compute(new)

@@ -84,6 +84,7 @@ def test_the_predictor_scores_networks_without_some_features_and_with_other_lexi
 def test_tables_of_the_predictor_are_bounded_and_stay_out_of_pickles(committee, monkeypatch):
     monkeypatch.setattr(prediction, "CACHE_SIZE", 30)
     monkeypatch.setattr(word_forms, "CACHE_SIZE", 30)
+    monkeypatch.setattr(prediction, "KEY_CACHE_SIZE", 2)
     docs = [make_doc(NOTE), make_doc("Hola Ana " * 9), make_doc(NOTE.upper())]
     full = scores_of(Predictor(committee), docs)
     predictor = Predictor(committee, 25)
@@ -96,6 +97,23 @@ def test_tables_of_the_predictor_are_bounded_and_stay_out_of_pickles(committee, 
         np.testing.assert_allclose(scores, full[i], atol=1e-4)
 
 
+def test_tables_that_were_emptied_keep_their_arrays(committee, monkeypatch):
+    monkeypatch.setattr(prediction, "CACHE_SIZE", 100)
+    monkeypatch.setattr(word_forms, "CACHE_SIZE", 100)
+    monkeypatch.setattr(prediction, "KEY_CACHE_SIZE", 50)
+    predictor = Predictor(committee)
+    arrays = []
+    for first in range(0, 8000, 20):
+        text = " ".join(f"{chr(97 + number % 26)}{number}: 1" for number in range(first, first + 20))
+        scores_of(predictor, [make_doc(text.replace(" 1 ", "\n"))])
+        group = predictor._groups[0]
+        tables = [group._by_form, *group._by_key.values()]
+        assert max(len(table._vectors) for table in tables) <= 128
+        arrays.append([id(table._vectors) for table in tables])
+    assert len(arrays[100]) == 4
+    assert all(now == arrays[100] for now in arrays[100:])
+
+
 def test_word_forms_are_in_no_pickle():
     features = NoteFeatures()
     assert len(features(make_doc(NOTE))) > 20
@@ -106,6 +124,7 @@ def test_word_forms_are_in_no_pickle():
 def test_threads_may_share_a_predictor(committee, monkeypatch):
     monkeypatch.setattr(prediction, "CACHE_SIZE", 20)  # the tables are made again and again
     monkeypatch.setattr(word_forms, "CACHE_SIZE", 20)
+    monkeypatch.setattr(prediction, "KEY_CACHE_SIZE", 2)
     notes = [[make_doc(f"{NOTE} {'Ana ' * k}{'abc' * k}")] for k in range(8)]
     alone = [scores_of(Predictor(committee), docs)[0] for docs in notes]
     shared = Predictor(committee, 30)

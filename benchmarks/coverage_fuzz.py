@@ -49,6 +49,10 @@ def fuzz(target: Target, seconds: int, seed: int, folder: Path) -> tuple[int, in
     for number, data in enumerate(target.seeds):
         (folder / "inputs" / f"seed{number}").write_bytes(data)
     options = [f"-max_total_time={seconds}", f"-seed={seed}", f"-timeout={SECONDS}", f"-rss_limit_mb={MEGABYTES}"]
+    if words := target.words():
+        quoted = ("".join(f"\\x{byte:02x}" for byte in word) for word in words)
+        (folder / "words").write_text("".join(f'"{word}"\n' for word in quoted), encoding="ascii")
+        options.append(f"-dict={folder}/words")
     options += [f"-max_len={LENGTH}", "-print_final_stats=1", f"-artifact_prefix={folder}/", f"{folder}/inputs"]
     sys.stdout.flush()
     child = os.fork()
@@ -78,7 +82,7 @@ def main(
     folder = keep or Path(tempfile.mkdtemp(prefix="coverage-fuzz-"))
     targets = {name: each for name, each in make_targets().items() if not only or name.startswith(tuple(only))}
     for name, target in targets.items():  # warm up, so that the forks share what is loaded
-        if name != "REST bodies":  # the service starts threads, which a fork does not have
+        if name != "REST requests":  # the service starts threads, which a fork does not have
             target.check(target.convert(target.seeds[0]))
     end, tried, reached, broken = time.monotonic() + 60 * minutes, {}, {}, {}
     for number, (name, target) in enumerate(targets.items()):

@@ -1,4 +1,4 @@
-"""Search for inputs that break a promise: texts, damaged files, settings, and bodies of REST requests.
+"""Search for inputs that break a promise: texts, damaged files, settings, and requests to the service.
 
     python -m benchmarks.fuzz --minutes 60
 
@@ -11,14 +11,13 @@ inputs of each target; this command tries more, with other random numbers in eac
 and how many broke a promise.
 """
 
-import asyncio
 import io
 import json
 import tempfile
 import time
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -31,6 +30,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from spacy_deid import Deidentifier
+from spacy_deid.app.access import find_rule
 from spacy_deid.cda import profile as cda_profile
 from spacy_deid.cda.structure import parse_document
 from spacy_deid.cli.options import read_config
@@ -104,12 +104,14 @@ class Target:
     check (Callable): raises `Broken` if a promise does not hold for an input.
     seeds (tuple[bytes, ...]): valid inputs as bytes.
     convert (Callable): makes an input of other bytes.
+    words (Callable): returns words that inputs are made of, for fuzzers that insert them.
     """
 
     inputs: st.SearchStrategy[Any]
     check: Callable[[Any], None]
     seeds: tuple[bytes, ...] = ()
     convert: Callable[[bytes], Any] = bytes
+    words: Callable[[], Sequence[bytes]] = tuple
 
 
 def require_quiet(message: str) -> None:
@@ -273,11 +275,6 @@ ROWS = f'{{"note_id": "1", "text": "{CANARY}"}}\n{{"note_id": "2", "text": null}
 OPTIONS = '[redact]\npipeline = "es"\nn-process = 2\ntrace = true\n'
 PROMPT = 'id = "own"\nsystem = "List all."\nuser = "{labels} {text}"\n[labels]\nDATE = "a date"\n'
 PROMPT += '[canaries]\nDATE = "On {}."\n[[example]]\ntext = "In May"\n[example.answer]\nDATE = ["May"]\n'
-BODIES = [
-    {"text": CANARY, "pipeline": "es", "style": "tag"},
-    {"items": [{"text": CANARY}], "settings": {"policy": "strict"}, "trace": True},
-    {"settings": {"pipeline": "es"}, "resource": {"resourceType": "Patient"}},
-]
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.just(CANARY)),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
@@ -285,10 +282,13 @@ VALUES = st.recursive(
 )
 
 
-def changed_body(body: dict[str, Any]) -> st.SearchStrategy[str]:
-    """Make JSON bodies in which values have other types."""
-    keys = st.sampled_from([*body, "policy", "patient_id", "threshold", "nope"])
-    return st.dictionaries(keys, VALUES, min_size=1, max_size=3).map(lambda new: json.dumps({**body, **new}))
+def changed_body(request: bytes) -> st.SearchStrategy[bytes]:
+    """Make copies of a request with a body of JSON in which values have other types."""
+    head, _, body = request.partition(b"\n\n")
+    fields = json.loads(body)
+    keys = st.sampled_from([*fields, "policy", "patient_id", "pipeline", "settings", "nope"])
+    changes = st.dictionaries(keys, VALUES, min_size=1, max_size=3)
+    return changes.map(lambda new: head + b"\n\n" + json.dumps({**fields, **new}).encode())
 
 
 # --- checks ---
@@ -303,20 +303,18 @@ def deidentifier() -> Deidentifier:
 def check_text(text: str) -> None:
     """Check a text around the canary: the whole text is read, and the canary is removed or the text is refused."""
     note = f"{text} {CANARY} {text}"
-    deid = deidentifier()
-    with deid.nlp.memory_zone():
-        result = deid(note)
-        require_quiet(result.reason)
-        if not result.ok:
-            if _WITHHELD in result.reason:
-                raise Broken("a text fails without a code")
-            return
-        released, last, kept = result.text, 0, []
-        for edit in result.edits:
-            kept += [note[last : edit.start], edit.replacement]
-            last = edit.end
-        if released != "".join([*kept, note[last:]]):
-            raise Broken("the released text is not that of the edits")
+    result = deidentifier()(note)
+    require_quiet(result.reason)
+    if not result.ok:
+        if _WITHHELD in result.reason:
+            raise Broken("a text fails without a code")
+        return
+    released, last, kept = result.text, 0, []
+    for edit in result.edits:
+        kept += [note[last : edit.start], edit.replacement]
+        last = edit.end
+    if released != "".join([*kept, note[last:]]):
+        raise Broken("the released text is not that of the edits")
     if CANARY in released:
         raise Broken("the canary was released")
 
@@ -343,34 +341,25 @@ def _read_rows(path: Path) -> None:
         source.close()
 
 
-@cache
-def service() -> Any:
-    """The application of the service, whose workers for files are not started."""
-    from spacy_deid.app.service import make_service
-    from spacy_deid.app.settings import ServiceSettings
+def check_request(data: bytes) -> None:
+    """Check a request to the service: there is an answer in time that is not an internal error. A refusal and the log
+    do not quote the request, and a text that was released does not contain an address that is whole in the request.
+    """
+    from benchmarks.fuzz_service import RELEASE, service
 
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    return make_service(ServiceSettings(data=folder, pipelines=("es",)))
-
-
-async def send(path: str, body: str | bytes) -> tuple[int, str]:
-    """Send a request to the application. RETURNS (tuple[int, str]): status and content of its answer."""
-    import httpx
-
-    transport = httpx.ASGITransport(service(), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
-        answer = await client.post(path, content=body, headers={"content-type": "application/json"})
-    return answer.status_code, answer.text
-
-
-def check_body(body: str | bytes) -> None:
-    """Check a body of a request: the answer is not an internal error, and a refusal does not quote the body."""
-    for path in ("/v1/deidentify", "/v1/deidentify/batch", "/v1/fhir"):
-        status, answer = asyncio.run(send(path, body))
-        if status == 500:
-            raise Broken(f"{path} fails without a code")
-        if status >= 400:
-            require_quiet(answer)
+    try:
+        sent, answer = service().call(data)
+    except TimeoutError:
+        raise Broken("a request without an answer in time") from None
+    said = answer.body.decode("utf-8", "replace")
+    place = f"{sent.method} {find_rule(sent.method, sent.path)[0].path}"
+    if answer.status >= 500 and answer.status not in (503, 507):
+        raise Broken(f"{place} fails without a code: {said[:300]}")
+    if answer.status >= 400:
+        require_quiet(said)
+    elif sent.path in RELEASE and CANARY in said:
+        raise Broken(f"{place} releases the canary")
+    require_quiet(service().read_log())
 
 
 def _text_target(data: bytes, read: Callable[[str], object]) -> Target:
@@ -382,6 +371,7 @@ def make_targets() -> dict[str, Target]:
     """Make all targets, by name."""
     from typer.main import get_command
 
+    from benchmarks.fuzz_service import make_requests, make_words
     from spacy_deid.cli import app
 
     readers = {
@@ -390,8 +380,9 @@ def make_targets() -> dict[str, Target]:
         )
         for suffix, data in files().items()
     }
-    bodies = [json.dumps(body).encode() for body in BODIES]
-    changed = st.one_of(*map(changed_body, BODIES), *map(damaged, bodies))
+    requests = make_requests(CANARY, HL7, CDA)
+    with_json = [request for request in requests if b"application/json" in request.partition(b"\n\n")[0]]
+    changed = st.one_of(*map(changed_body, with_json), *map(damaged, requests))
     redact = get_command(app).commands["redact"]  # type: ignore[attr-defined]
     return {
         "texts": Target(
@@ -414,7 +405,7 @@ def make_targets() -> dict[str, Target]:
         "rules": _text_target(RULES.encode(), lambda text: parse_rules(text, "r.toml")),
         "prompts": _file_target(PROMPT, "prompt.toml", lambda path: load_prompt(str(path), "es")),
         "options in a file": _file_target(OPTIONS, "redact.toml", lambda path: read_config(path, redact)),
-        "REST bodies": Target(changed, check_body, tuple(bodies)),
+        "REST requests": Target(changed, check_request, requests, words=make_words),
     }
 
 

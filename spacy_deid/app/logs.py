@@ -65,14 +65,22 @@ def configure_logging(stream: TextIO | None = None) -> None:
 
     stream (Optional[TextIO]): the output; None for standard error.
     """
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(_SafeFormatter("%(asctime)s"))
-    handler.addFilter(_RateLimit())
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.WARNING, handlers=[make_handler(stream)], force=True)
     for name in ("uvicorn", "uvicorn.error"):
         logging.getLogger(name).handlers.clear()
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     sys.excepthook = _show_error
+
+
+def make_handler(stream: TextIO | None = None) -> logging.Handler:
+    """Make the handler that writes records without note text, and not too many from one place.
+
+    stream (Optional[TextIO]): the output; None for standard error.
+    """
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_SafeFormatter("%(asctime)s"))
+    handler.addFilter(_RateLimit())
+    return handler
 
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:

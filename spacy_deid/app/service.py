@@ -29,10 +29,11 @@ from .webhooks import Webhooks
 from .workers import Supervisor, TextProcessor, files_key, open_store
 
 
-def make_service(settings: ServiceSettings) -> FastAPI:
+def make_service(settings: ServiceSettings, texts: TextProcessor | None = None) -> FastAPI:
     """Create the application of the service.
 
     settings (ServiceSettings): settings of the service.
+    texts (Optional[TextProcessor]): processes the texts; None for a pool of worker processes.
     RETURNS (FastAPI): the application. Its worker processes start and stop with it.
     RAISES: ConfigError as `check_settings`, or if the file of users is not valid (D938).
     """
@@ -42,7 +43,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
     if settings.users is not None:
         UserFile(settings.users).load()
     store = open_store(settings)
-    supervisor, texts = Supervisor(settings, store), TextProcessor(settings)
+    supervisor, texts = Supervisor(settings, store), texts or TextProcessor(settings)
     webhooks = Webhooks(settings, store)
     tokens, monitor = Tokens(settings), Monitor()
     audit = AuditLog(store.database, files_key(settings))

@@ -1,6 +1,8 @@
 """Some inputs of each target of `benchmarks.fuzz`: errors have a code, and nothing quotes the canary."""
 
+import logging
 import os
+import re
 
 import pytest
 from typer.main import get_command
@@ -9,12 +11,18 @@ pytest.importorskip("reportlab")
 
 from benchmarks import fuzz
 from benchmarks.fuzz import CANARY, Broken, Target, make_targets, require_code, require_quiet, try_target
+from benchmarks.fuzz_service import Answer, parse_request, service
+from spacy_deid.app.pages import make_pages
 from spacy_deid.cli import app
 from spacy_deid.documents import read_document
 from spacy_deid.errors import InputError
 
+# Starlette closes the parts of a damaged form only when they are collected.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <function SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning"
+)
 TARGETS = make_targets()
-EXAMPLES = {"texts": 25, "REST bodies": 25, "files .pdf": 15, "files .xlsx": 15}
+EXAMPLES = {"texts": 25, "REST requests": 100, "files .pdf": 15, "files .xlsx": 15}
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -80,3 +88,58 @@ def test_the_settings_that_are_changed_are_valid(tmp_path):
     assert [row[0] for row in fuzz.open_source(str(tmp_path / "rows.jsonl")).scan(["note_id"])] == ["1", "2"]
     fuzz.hl7_profile.parse_profile(fuzz.HL7_PROFILE.decode(), "p.toml")
     fuzz.cda_profile.parse_profile(fuzz.CDA_PROFILE.decode(), "p.toml")
+
+
+def test_every_route_of_the_service_has_a_request():
+    started = service()
+    pages = make_pages(started.settings, started.store, None, None)
+    routes = {(method, route.path) for route in pages.routes for method in route.methods}
+    described = started.app.openapi()["paths"]
+    routes |= {(method.upper(), path) for path, methods in described.items() for method in methods}
+    sent = [parse_request(request) for request in TARGETS["REST requests"].seeds]
+    called = {
+        (method, path)
+        for method, path in routes
+        for request in sent
+        if request.method == method
+        and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path).replace("$", r"\$"), request.path)
+    }
+    assert len(routes) > 40
+    assert routes - called == set()
+
+
+def test_most_requests_are_accepted():
+    answers = [service().call(request)[1].status for request in TARGETS["REST requests"].seeds]
+    assert sum(status < 400 for status in answers) > 0.8 * len(answers)
+
+
+def test_a_request_that_breaks_a_promise_is_noticed(monkeypatch):
+    sent, answer = service().call(b"GET /v1/me\n\n")
+    assert answer.status == 200
+    check = TARGETS["REST requests"].check
+
+    def reply(status: int, body: bytes) -> None:
+        monkeypatch.setattr(service(), "call", lambda data: (sent, Answer(status, {}, body)))
+        check(b"")
+
+    reply(200, CANARY.encode())
+    with pytest.raises(Broken, match="GET /v1/me fails without a code"):
+        reply(500, b"Internal Server Error")
+    with pytest.raises(Broken, match="quotes"):
+        reply(422, CANARY.encode())
+    logging.getLogger("spacy_deid.app").error("cannot read %s", CANARY)
+    with pytest.raises(Broken, match="quotes"):
+        reply(200, b"")
+    sent = sent._replace(method="POST", path="/v1/deidentify")
+    with pytest.raises(Broken, match="releases"):
+        reply(200, CANARY.encode())
+
+
+def test_a_request_is_what_a_server_passes_on():
+    sent = parse_request(b"p\xffost /a%20b\0?x=\x01%20&y \nX-A:\r b\nhost: c\n\nbody\n\nmore")
+    assert sent[:3] == ("POST", "/a b", b"x=%20&y")
+    assert dict(sent.headers)[b"x-a"] == b"b"
+    assert dict(sent.headers)[b"host"] == b"c"
+    assert dict(sent.headers)[b"content-length"] == b"10"
+    assert sent.body == b"body\n\nmore"
+    assert parse_request(b"")[:2] == ("GET", "/")

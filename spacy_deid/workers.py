@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
-from preshed.maps import PreshMap
+from preshed.maps import PreshMap  # type: ignore[import-untyped]
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.tokens.underscore import Underscore

@@ -21,7 +21,9 @@ too.
 
 Missed mentions are drawn uniformly; real misses are the difficult ones, which may be harder or easier to find. The
 tagger is a logistic regression over words, shapes and neighbours (`parrot_tagger`), not a neural network. The attacker
-uses no name lists. Counts are summed over seeds. Rows are written to metrics/parrot.json, without text of notes.
+uses no name lists. Counts are summed over seeds, that is over draws of missed identifiers and halves; the standard
+deviation over seeds is that of the shares of single seeds. Rows are written to metrics/parrot.json, without text of
+notes.
 """
 
 import os
@@ -37,6 +39,7 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 from random import Random
+from statistics import stdev
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -60,6 +63,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 RATES = (0.05, 0.02, 0.01, 0.005, 0.001)
 REHEARSED = 0.1
+SPREAD = ("untagged, recall", "ranked, leaks found", "ranked, repeated values")
 
 
 class Item(NamedTuple):
@@ -112,18 +116,11 @@ def main(
     command, today = command_line("benchmarks.parrot", context), date.today().isoformat()
     for missed in rate:
         for title, strategy in ({"consistent": consistent, "random": randomized} | chains).items():
-            counts: Counter[str] = Counter()
-            for seed in range(seeds):
-                counts.update(attack(corpus, lang, strategy, missed, seed))
-            figures = shares(counts)
-            named = {f"{name}, {title}, {missed:.1%} missed": value for name, value in figures.items()}
-            write_rows(
-                metrics,
-                [
-                    MetricRow(name, round(v, 5), None, "lower", data, split, command, today)
-                    for name, v in named.items()
-                ],
-            )
+            counts = [attack(corpus, lang, strategy, missed, seed) for seed in range(seeds)]
+            figures = shares(sum(counts, Counter())) | spread(counts)
+            about = (data, split, command, today)
+            rows = [row(f"{name}, {title}, {missed:.1%} missed", value, *about) for name, value in figures.items()]
+            write_rows(metrics, rows)
             typer.echo(f"{title:<14}{missed:>6.1%}  " + "  ".join(f"{k} {v:.4g}" for k, v in figures.items()))
 
 
@@ -256,6 +253,17 @@ def shares(counts: Counter[str]) -> dict[str, float]:
         "ranked, repeated values": (counts["first repeated"], counts["repeated"]),
     }
     return {name: found / whole for name, (found, whole) in figures.items() if whole}
+
+
+def spread(counts: Sequence[Counter[str]]) -> dict[str, float]:
+    """Compute the standard deviation over seeds of the shares that an attacker finds.
+
+    counts (Sequence[Counter[str]]): output of `count` for each seed.
+    RETURNS (dict[str, float]): a figure for each share that is defined for at least two seeds.
+    """
+    found = [shares(one) for one in counts]
+    values = {name: [one[name] for one in found if name in one] for name in SPREAD}
+    return {f"{name}, deviation over seeds": stdev(many) for name, many in values.items() if len(many) > 1}
 
 
 if __name__ == "__main__":

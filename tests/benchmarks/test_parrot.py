@@ -99,6 +99,14 @@ def test_no_leaks_give_no_shares_of_leaks():
     assert parrot.shares(Counter(items=3)) == {"leaks": 0, "chance": 0.0, "tagger, identifiers found": 1.0}
 
 
+def test_the_spread_is_that_of_the_shares_of_single_seeds():
+    counts = [Counter(items=9, leaks=4, **{"first leaks": found}) for found in (1, 2, 3)]
+    spread = parrot.spread(counts)
+    assert spread["ranked, leaks found, deviation over seeds"] == pytest.approx(0.25)
+    assert spread["untagged, recall, deviation over seeds"] == 0
+    assert parrot.spread(counts[:1]) == {}
+
+
 def test_an_attack_counts_all_identifiers_of_one_half():
     counts = parrot.attack(NOTES, "es", consistent, 0.2, 0)
     assert 0 < counts["leaks"] < counts["items"]

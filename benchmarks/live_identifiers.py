@@ -21,6 +21,7 @@ import stdnum.co.nit
 import stdnum.es.ccc
 import stdnum.es.dni
 import stdnum.es.nie
+import stdnum.fi.hetu
 import stdnum.fi.ytunnus
 import stdnum.gb.nhs
 import stdnum.iban
@@ -183,7 +184,7 @@ KINDS = (
     Kind("IMEI", "en", "DEVICE", "490154203237518", stdnum.imei.is_valid),
     Kind("VIN", "en", "VEHICLE", "1HGBH41JXMN109186", is_live_vin),
     Kind("VIN without a check digit", "en", "VEHICLE", "WDB2030461A123456", is_live_vin),
-    Kind("henkilötunnus", "fi", "NATIONAL_ID", "131052-308T", lambda text: int(text[7:10]) < 900),
+    Kind("henkilötunnus", "fi", "NATIONAL_ID", "131052-308T", stdnum.fi.hetu.is_valid),
     Kind("Y-tunnus", "fi", "ID_OTHER", "0112038-9", stdnum.fi.ytunnus.is_valid),
     Kind("IBAN (FI)", "fi", "ACCOUNT", "FI21 1234 5600 0007 85", stdnum.iban.is_valid),
     Kind("plate (FI)", "fi", "VEHICLE", "ABC-123", matches(r"[A-Z]{2,3}[1-9]\d{0,2}")),

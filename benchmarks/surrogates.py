@@ -51,6 +51,7 @@ from spacy_deid.patterns.validators import get_validator
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import PERSONS, Mention, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement
+from spacy_deid.surrogates.wear import BROKEN
 from spacy_deid.synth.authored import read_authored
 
 from .date_reader import find_shifts, moved_together
@@ -234,8 +235,8 @@ def fullest(group: Sequence[tuple[str, str, str]]) -> str:
 
 
 def starts(name: str) -> set[str]:
-    """Return the case-folded beginnings of the words of a name."""
-    return {fold(word)[:3] for word in WORD.findall(name)}
+    """Return the case-folded beginnings of the words of a name, without the damage of a scan or a line end."""
+    return {word[:3] for word in WORD.findall(repaired(BROKEN.sub("", name)))}
 
 
 def consistent_values(note: ReleasedNote) -> Iterator[bool]:

@@ -54,7 +54,7 @@ _NUMBERED = re.compile(r"\d*([^\W\d_]{3,})\d*")  # a name beside a number: "Rowe
 _ORDINAL = re.compile(r"\d*(?:1st|2nd|3rd|\d(?:th|er|[ao]))", re.I)
 _FEWEST_SPELLED = 4
 _SPELLED = re.compile(r"[^\W\d_](?:([-.]|[-.]? )[^\W\d_])(?:\1[^\W\d_])+\.?")
-_LONGEST_HOUSE_NUMBER = 4  # characters
+_HOUSE_NUMBER = re.compile(r"[\dOl|!]{2,4}")  # not "4B", "3 I"
 _LONGEST_CODE = 6  # characters of an acronym with numbers
 _INITIAL = re.compile(r"\d*[A-ZÀ-ÖØ-Þ]\d*")  # an initial beside a number
 _READ = {"0": "o", "1": "l", "|": "l", "!": "l", "2": "z", "5": "s", "6": "g", "8": "b", "9": "g"}
@@ -164,7 +164,7 @@ def _read_street(text: str) -> str:
     """Return a street with its damaged words and numbers read: "Ca11e l7" is "Calle 17"."""
 
     def read(word: re.Match[str]) -> str:
-        if any(map(str.isdecimal, word[0])) and _NUMBER.fullmatch(word[0]) and len(word[0]) <= _LONGEST_HOUSE_NUMBER:
+        if _HOUSE_NUMBER.fullmatch(word[0]) and any(map(str.isdecimal, word[0])):
             return word[0].translate(_DIGITS)
         damaged = _DAMAGED.search(word[0]) and sum(map(str.isalpha, word[0])) > max(2, len(word[0]) / 2)
         return (_read_word(word[0], {}, {}) if damaged else None) or word[0]

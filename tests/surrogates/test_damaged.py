@@ -114,6 +114,7 @@ def test_no_piece_of_a_damaged_institution_stays(name, pieces):
 
 def test_the_damaged_words_and_numbers_of_a_street_are_read():
     assert read("es", "Ca11e l7 nurn 2O8", label="STREET") == ["Calle 17 nurn 208"]
+    assert read("es", "Calle 19 No 4B-77, 3 I", label="STREET") == ["Calle 19 No 4B-77, 3 I"]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 Validators are for the rules of `deid_patterns`; invented identifiers are for synthetic notes.
 
-Individual numbers 900 – 999 of a henkilötunnus are never issued by the population register (Digital and Population
-Data Services Agency, "Henkilötunnus"): test persons have them, and hospitals give them to unidentified patients.
-Surrogates are drawn from them. A Y-tunnus gets a wrong check digit, and a plate gets a number with a leading zero,
-which no plate has (Traficom: the number is between 1 and 999).
+A henkilötunnus gets a wrong check character, so that it is never issued. Individual numbers 900 – 999, which the
+population register never issues (Digital and Population Data Services Agency, "Henkilötunnus"), would show readers at
+a glance which numbers are surrogates, and hospitals give them to unidentified patients. A Y-tunnus gets a wrong check
+digit, and a plate gets a number with a leading zero, which no plate has (Traficom: the number is between 1 and 999).
 """
 
 import re
@@ -34,7 +34,7 @@ _CENTURIES = {"+": 1800} | dict.fromkeys("-UVWXY", 1900) | dict.fromkeys("ABCDEF
 _SIGNS = {1800: "+", 1900: "-", 2000: "A"}
 # Since 2023 a century has additional signs, for when the old ones are used up.
 _SIGNS_IN_USE = {18: "+", 19: "-----YXWVU", 20: "AAAAABCDEF"}
-_UNISSUED = range(900, 1000)
+_SERIALS = range(2, 900, 18)  # of women; those of men are greater by one
 
 
 def hetu_character(digits: str) -> str:
@@ -50,6 +50,12 @@ def is_hetu(text: str) -> bool:
     """Whether a text is a henkilötunnus with the right check character, and nothing else."""
     found = find_hetu(text.strip())
     return found is not None and found.code == text.strip().upper()
+
+
+def wrong_hetu_character(digits: str) -> str:
+    """Return a check character that a henkilötunnus with these digits never has; the digits determine it."""
+    number = int(digits)
+    return _HETU_CHARACTERS[(number + 1 + number // 31 % 30) % 31]
 
 
 def find_hetu(text: str) -> BirthNumber | None:
@@ -77,10 +83,10 @@ def _birth_number(match: re.Match[str], born: date) -> BirthNumber:
     def compose(day: date, serial: int) -> str:
         century = day.year // 100 * 100
         sign = own_sign if _CENTURIES[own_sign] == century else _SIGNS[century]
-        digits = f"{day:%d%m}{day.year % 100:02}{serial}"
-        return f"{digits[:6]}{sign}{serial}{hetu_character(digits)}"
+        digits = f"{day:%d%m}{day.year % 100:02}{serial:03}"
+        return f"{digits[:6]}{sign}{serial:03}{wrong_hetu_character(digits)}"
 
-    serials = [number for number in _UNISSUED if number % 2 == int(match[5]) % 2]
+    serials = [number + int(match[5]) % 2 for number in _SERIALS]
     return BirthNumber("hetu", match.start(), match.end(), match[0].upper(), born, serials, compose)
 
 

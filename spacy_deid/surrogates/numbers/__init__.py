@@ -4,7 +4,7 @@ Letters are replaced by letters and digits by digits. Check digits are valid; se
 are kept. A number has the same surrogate in all notes of a patient, however it is written. An exception is the year of
 a record number: it is not recognized in a note that only has the number without separators ("20194432").
 
-Telephone numbers, henkilötunnus, SSN and network addresses are drawn from reserved ranges. No such surrogate belongs
+Telephone numbers, SSN and network addresses are drawn from reserved ranges. No such surrogate belongs
 to a real person. A disadvantage is that surrogates can be recognized, so an attacker can tell which numbers in the
 note are originals that were overlooked.
 """

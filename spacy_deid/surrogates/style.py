@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from dataclasses import replace as change
 from datetime import date, datetime
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -216,9 +216,7 @@ def replace_mentions(
         if room == "people":
             values = replace_persons(group, key, lang, forbidden, facts, suggest, known)
         elif room == "calendar":
-            # no date can be read in a language without a calendar
-            has_calendar = get_language(lang).has("calendar.toml")
-            values = replace_dates(group, key, lang, date_rules) if has_calendar else [None] * len(group)
+            values = replace_dates(group, key, lang, date_rules) if _has_calendar(lang) else [None] * len(group)
         elif room == "numbers":
             has_phone = any(mention.label in PHONES for mention in group)
             country = find_country(mentions, lang, load_gazetteer(lang)) if has_phone else ""
@@ -255,6 +253,12 @@ def _damage_again(surrogate: str, mention: Mention, read: Mention, key: Identity
     return wear(surrogate, mention.text, read.text, draw)
 
 
+@cache
+def _has_calendar(lang: str) -> bool:
+    """Whether the dates of a language can be read."""
+    return get_language(lang).has("calendar.toml")
+
+
 def agree(mention: Mention, surrogate: str, lang: str) -> tuple[int, int, str] | None:
     """Adapt the word before a mention to the first sound of its surrogate: "a nurse" becomes "an engineer".
 
@@ -267,8 +271,9 @@ def agree(mention: Mention, surrogate: str, lang: str) -> tuple[int, int, str] |
     if not surrogate:
         blank = len(mention.before) - len(mention.before.rstrip(" "))
         return (blank, 0, "") if blank else None
-    found = _WORD_BEFORE.search(mention.before)
-    form_before = get_language(lang).agreeing_words.get(found[1].lower()) if found else None
+    agreeing = get_language(lang).agreeing_words
+    found = _WORD_BEFORE.search(mention.before) if agreeing else None
+    form_before = agreeing.get(found[1].lower()) if found else None
     if found is None or form_before is None:
         return None
     word, length = found[1], len(mention.before)

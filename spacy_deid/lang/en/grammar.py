@@ -68,11 +68,7 @@ def replace_profession(text: str, before: str) -> ProfessionSurrogates:
     plural = folded not in nouns and folded.endswith("s") and not folded.endswith("ss")
     single = _singular(folded, nouns) if plural else folded
     article = indefinite_article(text)
-    fit = [
-        job.male
-        for job in read_professions("en")
-        if _article(job) == article and job.folded != single and not _is_gendered(job)
-    ]
+    fit = [job.male for job in _neutral_jobs(article) if job.folded != single]
     sector = {job.male for job in same_sector("en", single)}
     written_plural = plural and (single in nouns or _follows_plural(before))
     return ProfessionSurrogates(
@@ -81,14 +77,12 @@ def replace_profession(text: str, before: str) -> ProfessionSurrogates:
 
 
 @cache
-def _article(job: Profession) -> str:
-    return indefinite_article(job.male)
-
-
-@cache
-def _is_gendered(job: Profession) -> bool:
-    """Whether a profession shows the sex, which would be wrong for half of the patients."""
-    return _GENDERED.search(job.male) is not None
+def _neutral_jobs(article: str) -> tuple[Profession, ...]:
+    """Return the listed professions with an article that do not show the sex, which would be wrong for half of the
+    patients.
+    """
+    jobs = read_professions("en")
+    return tuple(job for job in jobs if indefinite_article(job.male) == article and not _GENDERED.search(job.male))
 
 
 @cache

@@ -113,7 +113,8 @@ def institution_names(name: str, before: Sequence[str]) -> Sequence[str] | None:
         return list(words["mounts"])
     if fold(parts[-1]).endswith("'s"):
         return list(words["possessives"])
-    if len(parts) > 1 and fold(parts[0]) in common_given_names("en", "male") | common_given_names("en", "female"):
+    given = fold(parts[0])
+    if len(parts) > 1 and any(given in common_given_names("en", sex) for sex in ("male", "female")):
         return invent_persons("en", parts, given=True)
     if name.title() in words["denominations"]:
         return list(words["denominations"])

@@ -8,9 +8,10 @@
 
 Many words differ from some name in one letter. Therefore a word counts as a misspelt name only if it is no word of the
 language, is nowhere in the note in lower case, and is capitalised, contains a digit ("Vi1laseca"), or is next to
-another part of the patient's name. Names of three and four letters need a capital inside a sentence,
-and those of three an additional letter. A word that is another listed name counts only between words in lower case:
-"seen with Susan today" of Susana.
+another part of the patient's name. A name of four letters needs a capital inside a sentence, or a word in lower case
+after it at the beginning of one ("Mrak was seen"); one of three letters an additional letter or two swapped ones.
+A word that is another listed name counts only between words in lower case ("seen with Susan today" of Susana), and so
+does a word of the language with the first letter of a name of four or five ("we rang and Cuts agrees" of Cutts).
 """
 
 import re
@@ -20,7 +21,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
@@ -36,6 +36,7 @@ _SHORTEST = 6  # minimal length of a name with one error
 _LONG = 10  # minimal length of a name with two errors
 _SHORTEST_FIRST = 5  # minimal length of a name with one error that begins a sentence
 _SHORTEST_SURE = 3  # minimal length of a name that is searched for in damaged forms
+_SHORTEST_WORD = 4  # minimal length of a name and its form with one error if the form is a word of the language
 _SHORTEST_SUM = 7  # minimal length of a name and its form with one error together, inside a sentence
 _SHORTEST_SPACED = 3
 _FEWEST_DIGITS = 2  # digits that are left of a scanned number
@@ -47,6 +48,7 @@ _NAME_WORD = re.compile(r"[^\W\d_]+")
 _SCANNED = str.maketrans("0158269i", "olsbzbgl")
 _MISREAD = (("rn", "m"), ("vv", "w"))
 _GAPS = re.compile(r"[ ,.]{1,2}|[-‐‑]")
+_HYPHENS = frozenset("-‐‑")
 _PARTICLES = re.compile(r"((?:[^\W\d_]{1,5} )+)([^\W\d_]+)")
 _HAS_DIGIT = re.compile(r"\d")
 _WORD_BEFORE = re.compile(r"([^\W_]+)[ ]$")
@@ -73,7 +75,6 @@ class FuzzyNames(NamedTuple):
     scanned (dict[str, int]): the words as `read_scan` returns them → their indices.
     given (dict[str, list[int]]): first letter, or "-" and the last two letters → indices of the given names.
     before (dict[int, frozenset[str]]): index of a word → what precedes it in the name: "de la" of "de la Roca".
-    lengths (NDArray): the number of characters of each word. Shape (n,).
     tags (Sequence): for each word, the pairs of label and rule of the entries that contain it.
     """
 
@@ -81,7 +82,6 @@ class FuzzyNames(NamedTuple):
     scanned: dict[str, int]
     given: dict[str, list[int]]
     before: dict[int, frozenset[str]]
-    lengths: NDArray[np.int64]
     tags: Sequence[tuple[tuple[str, str], ...]]
 
     def __repr__(self) -> str:
@@ -108,7 +108,6 @@ def fuzzy_names(entries: Iterable[LocalEntry]) -> FuzzyNames:
         parts = _PARTICLES.fullmatch(normal_form(entry.term)) if entry.label in PERSONS else None
         if parts and is_too_general(parts[1]):
             before.setdefault(parts[2], set()).add(parts[1])
-    lengths = np.array([len(word) for word in tags], dtype=np.int64)
     scanned = {read_scan(word): i for i, word in enumerate(tags)}
     given: dict[str, list[int]] = {}
     for i, word in enumerate(tags):
@@ -116,7 +115,7 @@ def fuzzy_names(entries: Iterable[LocalEntry]) -> FuzzyNames:
             for key in (word[0], "-" + word[-2:]):
                 given.setdefault(key, []).append(i)
     particles = {i: frozenset(before[word]) for i, word in enumerate(tags) if word in before}
-    return FuzzyNames(list(tags), scanned, given, particles, lengths, [tuple(tag) for tag in tags.values()])
+    return FuzzyNames(list(tags), scanned, given, particles, [tuple(tag) for tag in tags.values()])
 
 
 class DamagedTerms:
@@ -144,12 +143,14 @@ class _Word(NamedTuple):
 
     sure (bool): whether it is next to a part of the patient's name.
     inside (bool): whether it is capitalised inside a sentence, or next to a word that is also a name of the patient.
+    joined (bool): whether it is capitalised, and a hyphen joins it to a part of the patient's name: "Mona-Lisa".
     """
 
     start: int
     end: int
     sure: bool
     inside: bool
+    joined: bool
 
 
 class DamagedNote:
@@ -233,9 +234,9 @@ class DamagedNote:
         for place in self._candidates(names, exact, weak):
             places.setdefault(self._folded.text[place.start : place.end], []).append(place)
         found = set()
-        for word, i, length, distance in _pair(list(places), names):
+        for word, i, distance in _pair(list(places), names):
             for place in places[word]:
-                if self._is_name(word, place, length, distance):
+                if self._is_name(word, place, names.words[i], distance):
                     start = self._start_with_particles(place.start, names.before.get(i, ()))
                     found |= {(start, place.end, tag) for tag in names.tags[i]}
         for word, several in places.items() if self._lang else ():
@@ -286,42 +287,58 @@ class DamagedNote:
             capital = written[:1].isupper() or any(map(str.isdigit, written))
             if beside or capital or not self._strict or read_scan(self._folded.text[start:end]) in names.scanned:
                 inside = capital and (is_inside_sentence(text, first) or probable.touch(text, first, last))
-                yield _Word(start, end, beside, inside)
+                hyphen = not _HYPHENS.isdisjoint((text[first - 1 : first], text[last : last + 1]))
+                yield _Word(start, end, beside, inside, beside and capital and hyphen)
 
-    def _is_name(self, word: str, place: _Word, length: int, distance: int) -> bool:
+    def _is_name(self, word: str, place: _Word, name: str, distance: int) -> bool:
         """Return whether a word that is similar to a name is a damaged form of it.
 
         distance (int): number of errors; 0 if only characters that a scanner confuses differ.
         """
+        length = len(name)
         mixed = any(map(str.isdigit, word))
         if mixed and 2 * sum(map(str.isdigit, word)) > len(word) and not (place.sure and distance == 0):
             return False
         if distance == 0 and (mixed or not self._is_word(word)):
             return length > _SHORTEST_SURE or place.sure or place.inside
         if place.sure:
-            return distance <= max(1, length // 5) and not (length < _SHORTEST and self._is_word(word))
+            other = length < _SHORTEST and not place.joined and self._is_word(word)
+            return distance <= max(1, length // 5) and not other
         if distance > (_MOST if length >= _LONG else 1) or word in self._lowercase:
             return False
         if self._is_word(word):
-            return distance == 1 and word in given_names() and place.inside and self._stands_alone(place)
+            return distance == 1 and place.inside and self._is_name_as_written(word, place, name)
         if length >= _SHORTEST:
             return True
         if not self._is_title(place) or length + len(word) < _SHORTEST_SUM:
-            return False
+            swapped = length == _SHORTEST_SURE and sorted(word) == sorted(name)
+            return swapped and place.inside and self._stands_alone(place, both=True)
         if word not in name_words() and (place.inside or length >= _SHORTEST_FIRST):
             return True
-        return (place.inside or length + len(word) >= _SHORTEST_SUM_FIRST) and self._stands_alone(place)
+        long = word not in name_words() or length + len(word) >= _SHORTEST_SUM_FIRST
+        return (place.inside or long) and self._stands_alone(place)
 
-    def _stands_alone(self, place: _Word) -> bool:
-        """Return whether a word is written as a name: the only capital between words in lower case."""
+    def _is_name_as_written(self, word: str, place: _Word, name: str) -> bool:
+        """Return whether a word of the language inside a sentence is written as a name: "seen with Cuts today"."""
+        if word in given_names():
+            return self._stands_alone(place)
+        # an error seldom makes a word of a long name, so that a long word is more probably meant
+        short = len(name) < _SHORTEST and min(len(name), len(word)) >= _SHORTEST_WORD
+        return short and word[0] == name[0] and self._stands_alone(place, both=True)
+
+    def _stands_alone(self, place: _Word, *, both: bool = False) -> bool:
+        """Return whether a word is written as a name: the only capital between words in lower case.
+
+        both (bool): whether there must be such a word before it, and not only the first one of a sentence.
+        """
         start, end = int(self._first[place.start]), int(self._first[place.end - 1]) + 1
         before = _WORD_BEFORE.search(self._text[max(0, start - _REACH) : start])
         after = _ALONE_AFTER.match(self._text, end)
         if not after or not self._strict or not self._is_title(place):
             return False
         if before is None or not is_inside_sentence(self._text, start):
-            return bool(after[1]) and not is_inside_sentence(self._text, start)
-        return before[1].islower() or not is_inside_sentence(self._text, start - len(before[0]))
+            return bool(after[1]) and not both and not is_inside_sentence(self._text, start)
+        return before[1].islower() or (not both and not is_inside_sentence(self._text, start - len(before[0])))
 
     @cached_property
     def _lowercase(self) -> frozenset[str]:
@@ -358,9 +375,9 @@ class Edges:
         return bool(before and start - before.end() in self._ends) or bool(after and after.end() in self._starts)
 
 
-def _pair(words: Sequence[str], names: FuzzyNames) -> Iterator[tuple[str, int, int, int]]:
-    """Yield words that are similar but not equal to a name, with the index and the length of the most similar name,
-    and the number of errors."""
+def _pair(words: Sequence[str], names: FuzzyNames) -> Iterator[tuple[str, int, int]]:
+    """Yield words that are similar but not equal to a name, with the index of the most similar name, and the number
+    of errors."""
     if not words:
         return
     scanned = [read_scan(word) for word in words]
@@ -372,10 +389,10 @@ def _pair(words: Sequence[str], names: FuzzyNames) -> Iterator[tuple[str, int, i
     similar = near.any(axis=1)
     for i, word in enumerate(words):
         if (at := names.scanned.get(scanned[i])) is not None and names.words[at] != word and 0 not in distances[i]:
-            yield word, at, int(names.lengths[at]), 0
+            yield word, at, 0
         elif similar[i]:
             at = int(nearest[i])
-            yield word, at, int(names.lengths[at]), int(distances[i, at])
+            yield word, at, int(distances[i, at])
 
 
 def _is_spaced(written: str) -> bool:

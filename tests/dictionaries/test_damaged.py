@@ -24,7 +24,7 @@ NAMES = [
     LocalEntry("90456254", "MRN", "p.mrn"),
     LocalEntry("2031", "MRN", "p.old"),
 ]
-WORDS = {"morena", "olimo", "villa"}
+WORDS = {"morena", "olimo", "villa", "olma"}
 
 
 def damaged(text, strict=True, exact=(), weak=(), lang=""):
@@ -52,9 +52,29 @@ def test_exact_short_distant_known_and_lower_case_words_are_not_damaged_names(wr
     assert damaged(f"Acude hoy {written}, tos") == []
 
 
-def test_a_short_name_with_an_error_needs_a_capital_inside_a_sentence():
+def test_a_short_name_with_an_error_needs_a_capital_inside_a_sentence_or_a_word_after_it():
     assert [found[0] for found in damaged("Acude hoy Olno, tos")] == ["Olno"]
-    assert damaged("Tos. Olno acude") == []
+    assert [found[0] for found in damaged("Tos. Olno acude")] == ["Olno"]
+    assert damaged("Tos. Olno.") == []
+    assert damaged("Tos. Olno TAC") == []
+
+
+def test_a_name_of_three_letters_may_have_two_swapped_ones_between_words_in_lower_case():
+    assert [found[0] for found in damaged("Acude hoy Nud, tos")] == ["Nud"]
+    assert damaged("Tos. Nud acude") == []
+
+
+def test_a_word_of_the_language_can_be_a_misspelt_name_only_if_it_is_written_as_one():
+    assert [found[0] for found in damaged("Acude hoy Olma con tos")] == ["Olma"]
+    assert damaged("Tos. Olma acude") == []
+    assert damaged("Acude hoy olma con tos") == []
+
+
+def test_a_word_of_the_language_joined_to_a_part_of_the_name_is_a_misspelt_part():
+    text = "Acude Ndu-Olma hoy"
+    exact = [Match(6, 9, "PATIENT", "p.given")]
+    assert [found[0] for found in damaged(text, exact=exact)] == ["Olma"]
+    assert damaged(text.replace("-", " "), exact=exact) == []
 
 
 def test_a_word_that_is_also_in_lower_case_is_no_name():

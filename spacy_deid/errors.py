@@ -878,7 +878,7 @@ class Errors:
         "a server that other machines can reach ('{host}') requires users (--users) or a token of at least {length} "
         "characters. Set it in the environment variable SPACY_DEID_TOKEN"
     )
-    D908 = "{setting}: '{value}' is not available. Available: {known}"
+    D908 = "the value of '{setting}' is not available. Available: {known}"
     D909 = (
         "the worker process for this file was killed twice. The file may be damaged or need more memory than is "
         "available. Open it to check, split it, or start the service with a larger --worker-gb"

@@ -23,6 +23,7 @@ from .rendering import render
 from .results import zip_gold
 from .review import read_text
 from .review_view import kind_of
+from .settings import check_choice
 from .store import Store
 
 CONTEXT = 60
@@ -44,7 +45,7 @@ def add_agreement(pages: APIRouter, store: Store) -> None:
     def gold(job: str, format: str = "brat") -> Response:
         """Return the reviewed files as gold annotations."""
         row = store.job(job)
-        data = zip_gold(store, row, format)
+        data = zip_gold(store, row, check_choice("format", format, FORMATS))
         return Response(data, media_type="application/zip", headers=attachment(f"gold-{row.id}.zip"))
 
     @pages.get("/files/{file}/differences")

@@ -160,7 +160,7 @@ def parse_settings(text: str) -> JobSettings:
         return JobSettings.model_validate_json(text or "{}")
     except ValueError:
         known = ", ".join(JobSettings.model_fields)
-        raise ConfigError(Errors.D908.format(setting="settings", value="that", known=known)) from None
+        raise ConfigError(Errors.D908.format(setting="settings", known=known)) from None
 
 
 def choices_of(service: ServiceSettings) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..deidentifier import Deidentifier
 from ..documents.document import Document, ReadSettings, WriteSettings
 from ..documents.formats import SUFFIXES, read_document
 from ..errors import DeidError, Errors, InputError
-from ..labels import get_label
+from ..labels import LABELS
 from ..lang import get_language
 from ..loading import find_components
 from ..offsets import Edit, map_offsets
@@ -25,7 +25,7 @@ from ..saving import fingerprint
 from ..spans import Evidence
 from ..workers import memory_zone
 from .page_images import store_layouts
-from .settings import EHR_SETTINGS, JobSettings, LlmSettings, ServiceSettings
+from .settings import EHR_SETTINGS, JobSettings, LlmSettings, ServiceSettings, check_choice
 from .store import FileRow, Store
 
 MAX_LOADED = 3  # number of pipelines that are kept in memory
@@ -321,10 +321,16 @@ def apply_decision(
     length (int): length of the text in characters.
     RETURNS (list[dict]): the new spans; the given ones are not changed.
     RAISES: InputError if the span does not exist (D910), or a new one is outside the text or overlaps another (D911);
-        ConfigError (D001) for an unknown label.
+        ConfigError (D908) for an unknown label.
     """
     if action == "add":
-        new = {"start": start, "end": end, "label": get_label(label).name, "action": "replace", "reviewed": "added"}
+        new = {
+            "start": start,
+            "end": end,
+            "label": check_choice("label", label, LABELS),
+            "action": "replace",
+            "reviewed": "added",
+        }
         free = all(span["end"] <= start or end <= span["start"] for span in spans)
         if not (0 <= start < end <= length and free):
             raise InputError(Errors.D911.format(start=start, end=end, length=length))
@@ -345,7 +351,7 @@ def change_span(span: Mapping[str, Any], action: str, label: str) -> dict[str, A
     action (str): "release", "restore" or "relabel".
     label (str): canonical label, for "relabel".
     RETURNS (Optional[dict]): the changed span; None if the reviewer had added it and takes it back.
-    RAISES: ConfigError (D001) for an unknown label.
+    RAISES: ConfigError (D908) for an unknown label.
     """
     if action in ("release", "restore") and span.get("reviewed") == "added":
         return None
@@ -357,7 +363,7 @@ def change_span(span: Mapping[str, Any], action: str, label: str) -> dict[str, A
         changed["label"] = changed.pop("was", span["label"])
     else:
         changed.setdefault("was", span["label"])
-        changed["label"] = get_label(label).name
+        changed["label"] = check_choice("label", label, LABELS)
         changed.setdefault("reviewed", "relabelled")
     return changed
 

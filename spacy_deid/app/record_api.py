@@ -15,7 +15,7 @@ from .monitoring import Monitor
 from .problems import PROBLEM, InvalidField, classify, declare_problems, make_problem
 from .records import Issue, RecordAnswer, release_cda, release_fhir, release_hl7
 from .schemas import CDA, FHIR, HL7
-from .settings import JobSettings, ServiceSettings
+from .settings import JobSettings, ServiceSettings, check_encoding_name
 from .text_api import refuse_if_full
 from .workers import TextProcessor
 
@@ -98,6 +98,7 @@ def add_record_routes(
         Nothing is returned but a problem if any message has a warning, unless `accept_warnings` is set, or cannot be
         released, unless `accept_partial` is set: then the others are returned.
         """
+        check_encoding_name(encoding)
         answer = await release(request, "hl7", release_hl7, query, encoding)
         return Response(answer.data, media_type=HL7) if answer.data else answer_problem(answer.issues)
 

@@ -14,13 +14,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..documents.formats import SUFFIXES
-from ..errors import ConfigError, DeidError, Errors, InputError
+from ..errors import DeidError, Errors, InputError
 from ..evaluation import AnnotatedText, Entity, per_document, read_folder, write_folder
 from ..evaluation.per_document import measure_documents
 from ..evaluation.text_alignment import move_documents
 from ..labels import SCHEMES
 from .processing import released_name
-from .settings import EHR_SETTINGS
+from .settings import EHR_SETTINGS, check_choice
 from .store import FileRow, JobRow, NotFound, Store
 
 SPAN_FIELDS = ("start", "end", "label", "action", "reviewed")
@@ -189,11 +189,10 @@ def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], s
     RETURNS (dict): the result of `measure_documents`, with "left_out", the names of documents without ground truth;
         "other_text", the names of documents whose ground truth has another text; and "not_in_text", by name the number
         of annotations that are not in the text of the job. These are not part of any score.
-    RAISES: ConfigError (D002) for an unknown scheme; InputError if the files cannot be read (D3xx), all have another
+    RAISES: ConfigError (D908) for an unknown scheme; InputError if the files cannot be read (D3xx), all have another
         text (D756), or none belongs to a document of the job (D916).
     """
-    if scheme not in SCHEMES:
-        raise ConfigError(Errors.D002.format(scheme=ascii(scheme)[:40], known=", ".join(SCHEMES)))
+    check_choice("scheme", scheme, SCHEMES)
     truth = {stem(document.name): document for document in read_truth(store, files, scheme)}
     ready = [file for file in store.files(job.id) if file.state == "done" and file.task is None]
     stems = Counter(stem(file.name) for file in ready)

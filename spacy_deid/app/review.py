@@ -13,11 +13,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from ..errors import Errors, InputError
-from ..labels import get_label
+from ..labels import LABELS
 from ..offsets import Edit
 from ..surrogates.mention import Mention, number_entities
 from .api import apply_review, findings_of
 from .processing import apply_decision, change_span, decision_rows, is_identifier
+from .settings import check_choice
 from .store import FileRow, Store
 
 MOST_LINKED = 3_000
@@ -189,7 +190,7 @@ def decide_spans(spans: Spans, action: str, places: Sequence[Place], label: str,
         start, end = min(missing, default=(0, 0))
         raise InputError(Errors.D910.format(start=start, end=end))
     if action == "relabel":
-        get_label(label)
+        check_choice("label", label, LABELS)
     changed = []
     for span in spans:
         if (span["start"], span["end"]) not in wanted:

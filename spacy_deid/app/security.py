@@ -28,7 +28,7 @@ from .logs import LOGGER
 from .monitoring import Monitor
 from .problems import Problem, make_problem
 from .settings import ServiceSettings, is_loopback
-from .store import Store
+from .store import Store, shown_id
 from .users import UserFile
 
 HEADERS = {
@@ -316,7 +316,7 @@ class SecurityMiddleware:
             owner = await to_thread.run_sync(self.store.owner, ids.get("job", ""), ids.get("file", ""))
             if owner != user_of(request).name:
                 message = Errors.D901 if "file" in ids else Errors.D900
-                detail = message.format(id=ascii(next(iter(ids.values())))[1:-1][:20])
+                detail = message.format(id=shown_id(next(iter(ids.values()))))
                 return self.respond(request, make_problem(404, detail), None)
         return None
 

@@ -1,7 +1,7 @@
 """Defines and checks the settings of the service and of jobs, and converts a browser's form to settings of a job."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -195,16 +195,16 @@ class JobSettings(BaseModel):
         if self.note_date and not _is_date(self.note_date):
             raise ConfigError(Errors.D422.format(name="note_date", wanted="date in ISO 8601, as 2024-11-30"))
         chosen = self.model_copy(update={"pipeline": self.pipeline or service.pipelines[0]})
-        _check("pipeline", chosen.pipeline, service.pipelines)
+        check_choice("pipeline", chosen.pipeline, service.pipelines)
         if chosen.encoding:
-            check_encoding(chosen.encoding)
+            check_encoding_name(chosen.encoding)
         if chosen.llm:
-            _check("llm", chosen.llm.location, service.llm)
-            _check("prompt", chosen.llm.prompt, ("", *service.prompts))
+            check_choice("llm", chosen.llm.location, service.llm)
+            check_choice("prompt", chosen.llm.prompt, ("", *service.prompts))
             for label in chosen.llm.labels:
-                _check("labels", label, tuple(LABELS))
+                check_choice("labels", label, LABELS)
         for action in chosen.columns.values():
-            _check("columns", action, COLUMNS)
+            check_choice("columns", action, COLUMNS)
         if chosen.style == "surrogate" and service.project_key is None:
             raise ConfigError(Errors.D914)
         return chosen
@@ -218,12 +218,27 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _check(setting: str, value: str, known: Sequence[str]) -> None:
-    """Check that a value is among the available ones. RAISES: ConfigError (D908) if it is not."""
+def check_choice(setting: str, value: str, known: Collection[str]) -> str:
+    """Check that a value that a client sent is among the available ones.
+
+    setting (str): name of the setting.
+    value (str): the value. The message does not quote it, because clients can send a note in the wrong place.
+    known (Collection[str]): the available values.
+    RETURNS (str): the value.
+    RAISES: ConfigError (D908) if it is not available.
+    """
     if value not in known:
-        offered = ", ".join(filter(None, known)) or "none"
-        short = ascii(str(value))[1:-1][:40]  # clients can send anything
-        raise ConfigError(Errors.D908.format(setting=setting, value=short, known=offered))
+        raise ConfigError(Errors.D908.format(setting=setting, known=", ".join(filter(None, known)) or "none"))
+    return value
+
+
+def check_encoding_name(encoding: str) -> None:
+    """Check the name of an encoding that a client sent. RAISES: ConfigError (D908), which does not quote the name."""
+    try:
+        check_encoding(encoding)
+    except ConfigError:
+        known = "names that Python knows, such as utf-8 and latin-1"
+        raise ConfigError(Errors.D908.format(setting="encoding", known=known)) from None
 
 
 def check_settings(service: ServiceSettings) -> None:

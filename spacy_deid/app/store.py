@@ -261,7 +261,7 @@ class Store:
         with self.database.read() as database:
             row = database.execute("SELECT * FROM job WHERE id = ?", (id,)).fetchone()
         if row is None:
-            raise NotFound(Errors.D900.format(id=ascii(id)[1:-1][:20]))
+            raise NotFound(Errors.D900.format(id=shown_id(id)))
         settings = json.loads(self.storage.decrypt(row["settings"], row["id"]))
         return JobRow(row["id"], row["created"], settings, bool(row["cancelled"]))
 
@@ -342,7 +342,7 @@ class Store:
         with self.database.read() as database:
             row = database.execute("SELECT * FROM file WHERE id = ?", (id,)).fetchone()
         if row is None:
-            raise NotFound(Errors.D901.format(id=ascii(id)[1:-1][:20]))
+            raise NotFound(Errors.D901.format(id=shown_id(id)))
         return self._file(row)
 
     def _file(self, row: sqlite3.Row) -> FileRow:
@@ -439,3 +439,8 @@ def _parse_cursor(cursor: str) -> tuple[float, str]:
         return float.fromhex(created), id
     except (ValueError, OverflowError):
         raise InputError(Errors.D944) from None
+
+
+def shown_id(id: str) -> str:
+    """Return an id that a client sent, for a message: "…" if it is none, because it could be a name."""
+    return id if _ID.fullmatch(id) else "…"

@@ -1,5 +1,6 @@
 """Some inputs of each target of `benchmarks.fuzz`: errors have a code, and nothing quotes the canary."""
 
+import json
 import logging
 import os
 import re
@@ -111,6 +112,35 @@ def test_every_route_of_the_service_has_a_request():
 def test_most_requests_are_accepted():
     answers = [service().call(request)[1].status for request in TARGETS["REST requests"].seeds]
     assert sum(status < 400 for status in answers) > 0.8 * len(answers)
+
+
+def with_json(path: str, **fields: object) -> bytes:
+    return f"POST {path}\ncontent-type: application/json\n\n{json.dumps(fields)}".encode()
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        f"GET /v1/jobs/{CANARY}\n\n".encode(),
+        f"GET /files/{CANARY}\naccept: text/html\n\n".encode(),
+        f"POST /v1/jobs/{CANARY}/cancel\n\n".encode(),
+        f"GET /jobs/{{job}}/gold?format={CANARY}\naccept: text/html\n\n".encode(),
+        f"POST /v1/hl7/$de-identify?encoding={CANARY}\n\n{fuzz.HL7}".encode(),
+        f"POST /v1/cda/$de-identify?pipeline={CANARY}\n\n{fuzz.CDA}".encode(),
+        with_json("/v1/deidentify", text="a", pipeline=CANARY),
+        with_json("/v1/deidentify", text="a", encoding=CANARY),
+        with_json("/v1/deidentify", text="a", note_date=CANARY),
+        with_json("/v1/deidentify", text="a", columns={"a": CANARY}),
+        with_json("/v1/deidentify", text="a", llm={"location": CANARY}),
+        with_json("/v1/deidentify", **{"text": "a", CANARY: 1}),
+        with_json("/v1/files/{file}/decisions", action="add", start=0, end=3, label=CANARY),
+        with_json("/v1/files/{file}/decisions", action="relabel", start=8, end=16, label=CANARY),
+        with_json("/files/{file}/review", action="relabel", start=8, end=16, label=CANARY),
+    ],
+)
+def test_no_refusal_of_the_service_quotes_a_value_of_its_request(request_text: bytes):
+    assert 400 <= service().call(request_text)[1].status < 500
+    TARGETS["REST requests"].check(request_text)
 
 
 def test_a_request_that_breaks_a_promise_is_noticed(monkeypatch):

@@ -66,6 +66,9 @@ OTHERS = {  # words of firms, which no nursery, pharmacy or school has
 }
 ABROAD = {"en": ("France", "Born in"), "es": ("Rusia", "Natural de"), "fi": ("Ranska", "Syntynyt:")}
 
+SCANNED = str.maketrans("015l", "oisi")
+"""Characters that a scan confuses → one of them."""
+
 Figures = dict[str, tuple[float, int]]
 """Name of a figure → its value and the number of cases."""
 
@@ -227,8 +230,9 @@ def towns_abroad(lang: str) -> dict[str, set[str]]:
 
 
 def kinds_of(name: str, lang: str) -> set[str]:
-    """Return the words for a kind of facility in a name."""
-    return {kind for kind in KINDS[lang].split() if kind in fold(name)}
+    """Return the words for a kind of facility in a name, as they were before a scan or a line end damaged it."""
+    whole = re.sub(r"-\s*\n\s*", "", fold(name)).translate(SCANNED)
+    return {kind for kind in KINDS[lang].split() if kind.translate(SCANNED) in whole}
 
 
 def facilities(notes: Sequence[AuthoredNote], lang: str) -> Iterator[bool]:

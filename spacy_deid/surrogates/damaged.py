@@ -24,6 +24,7 @@ from ..lang import get_language
 from ..lang.text import fold
 from .mention import PERSONS, Mention
 from .people.name_lists import NAME_TYPES, load_names
+from .places.institutions import institution_words
 from .wear import BROKEN
 
 TOWNS = frozenset({"CITY", "STATE", "COUNTRY"})
@@ -55,6 +56,7 @@ _ORDINAL = re.compile(r"\d*(?:1st|2nd|3rd|\d(?:th|er|[ao]))", re.I)
 _FEWEST_SPELLED = 4
 _SPELLED = re.compile(r"[^\W\d_](?:([-.]|[-.]? )[^\W\d_])(?:\1[^\W\d_])+\.?")
 _HOUSE_NUMBER = re.compile(r"[\dOl|!]{2,4}")  # not "4B", "3 I"
+_SHORTEST_KIND = 6  # letters of a word for a kind of institution that is read in a scan
 _LONGEST_CODE = 6  # characters of an acronym with numbers
 _INITIAL = re.compile(r"\d*[A-ZÀ-ÖØ-Þ]\d*")  # an initial beside a number
 _READ = {"0": "o", "1": "l", "|": "l", "!": "l", "2": "z", "5": "s", "6": "g", "8": "b", "9": "g"}
@@ -84,7 +86,7 @@ def read_damaged(mentions: Sequence[Mention], lang: str) -> list[Mention | None]
         if m and m.label in NUMBERS:
             out[i] = m._replace(text=_read_number(m.text, words=m.label == "AGE"))
         elif m and m.label in INSTITUTIONS:
-            out[i] = m._replace(text=_read_institution(m.text))
+            out[i] = m._replace(text=_read_kinds(_read_institution(m.text), lang))
         elif m and m.label in CODES:
             out[i] = m._replace(text=_read_code(m.text))
         elif m and "\n" in m.text and m.label in PERSONS | TOWNS | OTHER_NAMES:
@@ -186,6 +188,33 @@ def _read_institution(text: str) -> str:
     if any(sum(map(str.isalpha, word)) > 2 and (len(word) > _LONGEST_CODE or not word.isupper()) for word in words):
         text = _WORD.sub(lambda word: (_read_word(word[0], {}, {}) if word[0] in words else "") or word[0], text)
     return _BROKEN.sub("", text)
+
+
+def _read_kinds(text: str, lang: str) -> str:
+    """Return the name of an institution in which the words for its kind are read: "KESKUSSA1RAALA", "C1inica".
+
+    Only the letters of such a word at the end of a word are read, because Finnish names are compounds with it.
+    """
+
+    def read(word: re.Match[str]) -> str:
+        form = _scanned(word[0])
+        for kind, scanned in _scanned_kinds(lang) if len(form) >= _SHORTEST_KIND else ():
+            if form.endswith(scanned) and len(form) == len(word[0]):
+                old = word[0][len(form) - len(kind) :]
+                if fold(old) == kind:
+                    return word[0]
+                head, capitals = word[0][: len(form) - len(kind)], sum(map(str.isupper, old)) > 1
+                return head + (kind.upper() if capitals else kind if head or old[0].islower() else kind.capitalize())
+        return word[0]
+
+    return _WORD.sub(read, text)
+
+
+@lru_cache(maxsize=4)
+def _scanned_kinds(lang: str) -> Sequence[tuple[str, str]]:
+    """Return the words for kinds of institutions with their form in a scan, the longest first."""
+    kinds = [kind for kind in institution_words(lang) if kind.isalpha() and len(kind) >= _SHORTEST_KIND]
+    return [(kind, _scanned(kind)) for kind in sorted(kinds, key=lambda kind: (-len(kind), kind))]
 
 
 def read_spelled(text: str) -> tuple[str, str] | None:

@@ -103,6 +103,19 @@ def test_the_damaged_words_of_an_institution_are_read(damaged, whole):
 
 
 @pytest.mark.parametrize(
+    ("damaged", "whole"),
+    [
+        ("SALPAUSHARJUN KESKUSSA1RAALA", "SALPAUSHARJUN KESKUSSAIRAALA"),
+        ("L0PPIJÄRVEN SAlRAALA", "LOPPIJÄRVEN SAIRAALA"),
+        ("Länsirannan sairaa1a", "Länsirannan sairaala"),
+        ("Länsirannan sairaala", "Länsirannan sairaala"),
+    ],
+)
+def test_the_word_for_the_kind_of_a_damaged_finnish_institution_is_read(damaged, whole):
+    assert read("fi", damaged, label="HOSPITAL") == [whole]
+
+
+@pytest.mark.parametrize(
     ("name", "pieces"),
     [("C1inica Tajuña de1 Va11e", {"inica", "va", "tajuña"}), ("CL1NICA TAJUÑA DEL VA11E", {"cl", "nica", "va"})],
 )

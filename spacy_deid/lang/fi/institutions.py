@@ -7,7 +7,7 @@ Niittyrinteestä". A name without such a noun is replaced as a whole, in its cas
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +21,8 @@ Words = Sequence[tuple[str, str]]  # (text before the word, word)
 _ACRONYM = re.compile(r"([A-ZÅÄÖ]{2,7})(:[A-Za-zÅÄÖåäö]+|[a-zåäö]{1,4})?")
 _SHORTEST_STEM = 3
 _LONGEST_PLACE = 3  # words
+_POSSESSIVES = frozenset("mme nne nsa".split())  # folded
+_POSSESSIVE = 3  # letters
 _COMPANY_FORMS = frozenset("oy oyj ab ky ry tmi inc ltd".split())
 
 
@@ -53,11 +55,25 @@ class _Institution:
         words = _split_words(self.name)
         kinds = [i for i, (_, word) in enumerate(words) if _kind_ending(word)]
         if not kinds:
-            return self._replace_whole()
+            return self._replace_possessed() or self._replace_whole()
         made = self._replace_parts(words, kinds)
         if made != self.name:
             return made if made and self.surrogates.take("institution", made) else None
         return self._replace_kind(words) or self._replace_whole()
+
+    def _replace_possessed(self) -> str | None:
+        """Replace a name whose noun has a possessive suffix, and keep the suffix: "Oriveden terveysasemaltamme". None
+        if there is no such noun.
+        """
+        base, suffix = self.name[:-_POSSESSIVE], self.name[-_POSSESSIVE:]
+        if fold(suffix) not in _POSSESSIVES or not base:
+            return None
+        for lost in ("", "n"):  # of the genitive and the illative, before the suffix
+            ending = _kind_ending(_split_words(base + lost)[-1][1])
+            if ending:
+                made = replace(self, name=base + lost).replace()
+                return made[: len(made) - len(lost)] + suffix if made and made.endswith(ending) else None
+        return None
 
     def _replace_acronym(self, word: str) -> str | None:
         """Replace an acronym and keep its ending; None if the word is none, or has no surrogate. A listed acronym is

@@ -279,3 +279,24 @@ def test_a_post_box_stays_one(name):
         made = replaced(name, "STREET", "en", patient)
         assert re.match(re.escape(box) + r" \d+", made)
         assert made != name
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "form"),
+    [
+        ("Oriveden terveysasemaltamme", "HEALTH_CENTER", r"\w+n terveysasemaltamme"),
+        ("Pyynikinharjun yliopistosairaalaanne", "HOSPITAL", r"\w+n yliopistosairaalaanne"),
+    ],
+)
+def test_a_finnish_noun_with_a_possessive_suffix_keeps_its_kind(name, label, form):
+    for patient in PATIENTS:
+        made = replaced(name, label, "fi", patient)
+        assert re.fullmatch(form, made)
+        assert made.split()[0] != name.split()[0]
+
+
+@pytest.mark.parametrize(("lang", "before", "name"), [("es", "EPS", "Comfacosta"), ("en", "insurer", "Brantley")])
+def test_an_insurer_becomes_an_insurer(lang, before, name):
+    names = place_words(lang)["institutions"]["settings"][-1]["names"]
+    mention = Mention(name, "ORGANIZATION", before=f"{before} ", after=".")
+    assert replace_places([mention], KEYS[0], lang, allow_all)[0] in names

@@ -42,7 +42,9 @@ class UnlistedEponyms:
     "named" (a syndrome or disease without a possessive), "pair" ("Xanthou and Miller syndrome") and "name" (any head
     word). Where the tier is not sufficient, the words around the eponym decide: ``introducers`` and ``determiners``
     before it, ``results`` after it. So does the form of a thing with which something is done (``instruments``). A head
-    word of ``unowned`` ("sign") is that of nobody, so that a possessive does not make its name that of a person.
+    word of ``unowned`` ("sign") is that of nobody, so that a possessive does not make its name that of a person. After
+    ``rare_introducers`` ("recovering after"), a name that is in no list of names counts. A phrase before a word of
+    ``organised`` ("postponed", "tomorrow") in its sentence is about what belongs to a person.
 
     A name without a head word counts as an eponym only after ``bare_introducers`` ("history of") and before the end
     of the phrase, or as an item of a list under a heading for diagnoses; or with its result and side, or in an
@@ -63,6 +65,12 @@ class UnlistedEponyms:
         self._pattern = re.compile(pattern)
         self._before = pattern_before(data["before"], "[ ]?(?<=[ :-])")
         self._introducers = _optional(data.get("introducers", ()), "[ ]?(?<=[ :-])")
+        self._rare_introducers = _optional(data.get("rare_introducers", ()), "[ ]")
+        self._organised = pattern_after([rf"[^.;\n]{{0,40}}?(?<!\w)(?:{'|'.join(data.get('organised', ['(?!)']))})"])
+        self._rare_introducers = _optional(data.get("rare_introducers", ()), "[ ]")
+        organised = "|".join(data.get("organised", ())) or "(?!)"
+        self._organised = pattern_after([rf"[^.;\n]{{0,40}}?(?<!\w)(?:{organised})(?!\w)"])
+        self._owned_after = pattern_after(data["owned_after"]) if data.get("owned_after") else _NEVER
         self._determiners = _optional(data.get("determiners", ()), "[ ]")
         self._results = pattern_after(data["results"]) if data.get("results") else _NEVER
         self._sides = pattern_after(data["sides"]) if data.get("sides") else _NEVER
@@ -151,6 +159,10 @@ class UnlistedEponyms:
         shared = [not common_words(self.lang).isdisjoint(forms) for forms in names]
         common = (all(shared) if tier == "pair" else any(shared)) and not (listed and not _OWNER.search(phrase))
         unowned = tier != "pair" and bool(self._unowned.search(phrase.replace(match[tier], "")))
+        if not listed and not unowned and self._organised.match(right):
+            return False
+        if self._rare_introducers.search(left):
+            return all(name_words(self.lang).isdisjoint(forms) for forms in names)
         if introduced or self._sides.match(right) or (not owned and self._determiners.search(left)):
             return not (common and self._always_owned)
         if unowned:
@@ -176,7 +188,8 @@ class UnlistedEponyms:
         if owner:  # "has Xanthou's", "Dx: Xanthou's"
             introduced = introduced or self._introducers.search(left) or self._list_begins.search(left)
         listed = self._list_before.search(left) and (owner or right.startswith((",", ";", "/")))
-        disease = (introduced or listed) and self._bare_after.match(right)
+        after = self._bare_after.match(right) or (owner and self._owned_after.match(right))
+        disease = (introduced or listed) and after
         disease = disease or (len(words) > 1 and self._chain_after.match(right))
         sign = self._sided.match(right) or (self._sign_before.search(left) and self._sign_after.match(right))
         if not disease and not sign:

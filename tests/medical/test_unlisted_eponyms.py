@@ -40,6 +40,10 @@ def found(lang, text):
         ("fi", "Jonossa Xanthoun leikkaukseen.", "Xanthoun leikkaukseen"),
         ("en", "Her Xanthou's is well controlled.", "Xanthou's"),
         ("en", "A Xanthou cerclage was placed.", "Xanthou cerclage"),
+        ("en", "She was treated for Xanthou's abroad.", "Xanthou's"),
+        ("en", "Recovering well after Xanthou's procedure.", "Xanthou's procedure"),
+        ("en", "Xanthou tests were normal.", "Xanthou tests"),
+        ("fi", "Xanthoun menetelmä valittiin.", "Xanthoun menetelmä"),
     ],
 )
 def test_an_eponym_is_found_by_the_words_around_it(lang, text, eponym):
@@ -74,6 +78,17 @@ def test_an_eponym_is_found_by_the_words_around_it(lang, text, eponym):
         ("fi", "Xanthoun katetri poistettiin."),
         ("en", "Her Xanthou's daughter called."),
         ("fi", "Virtasen koe negatiivinen."),
+        ("en", "Has known Xanthou for years."),
+        ("en", "Recovering well after Hughes's procedure."),
+        ("en", "Xanthou tests negative."),
+        ("en", "The Xanthou test results came."),
+        ("en", "Xanthou operation tomorrow 8am."),
+        ("es", "Se retira drenaje de Xanthou, se avisa a la familia."),
+        ("fi", "Xanthoun letku tukossa, soitettu päivystäjälle."),
+        ("fi", "Tehty Xanthoun leikkaus, kotiutuu huomenna."),
+        ("fi", "Suunniteltu Xanthoun leikkaus peruttiin."),
+        ("fi", "Tutkittu Xanthoun haava."),
+        ("fi", "Xanthoun menetelmä on kierukka."),
     ],
 )
 def test_what_can_belong_to_a_person_is_none(lang, text):

@@ -1,6 +1,7 @@
 """Measure the recovery of eponyms that no list contains, per form and language, and its price in persons' names.
 
     python -m benchmarks.eponyms corpus --metrics metrics/recovery.json
+    python -m benchmarks.eponyms corpus --strict --split test --metrics metrics/recovery.json
 
 The names are those of ``eponyms.csv`` and of an open list (med_terms), without given names, places and signs that
 notes write without a head word. They are kept out: the medical dictionary does not find them and the rules do not know
@@ -14,7 +15,8 @@ any word of the name is.
 
 Sentences of either meaning are those that are the same, word for word, for a person and for an eponym ("Xanthoun
 katetri vaihdettu"). No rule can recover the eponym and protect the person, so that their share is the price of what
-the rules recover in such sentences, if a note has no other mention of the person.
+the rules recover in such sentences, if a note has no other mention of the person. ``--strict`` measures the other end
+of the trade-off: every phrase stays protected whose head word can be a thing of a person.
 """
 
 import hashlib
@@ -41,6 +43,7 @@ from spacy_deid.medical import unlisted_eponyms
 from spacy_deid.medical.build import is_place, read_eponyms
 from spacy_deid.medical.dictionary import MedicalDictionary, MedicalMatch
 from spacy_deid.medical.name_context import NameContext, given_names
+from spacy_deid.medical.unlisted_eponyms import UnlistedEponyms
 from spacy_deid.spans import Evidence, write_evidence
 from spacy_deid.synth.authored import NAMES, AuthoredNote, read_authored
 
@@ -117,13 +120,20 @@ def write_case(template: str, names: Sequence[str], lang: str, *, person: bool) 
 def flag_given(doc: Doc) -> Doc:
     """Flag the spans in ``doc.user_data["flags"]``: start, end and label."""
     rows = doc.user_data.get("flags", [])
-    write_evidence(doc, "deid/flags", [Evidence(start, end, label, "flag_given", 0.9) for start, end, label in rows])
+    write_evidence(
+        doc,
+        "deid/flags",
+        [Evidence(start, end, label, "flag_given", 0.9) for start, end, label in rows],
+    )
     return doc
 
 
 def flagging(lang: str) -> Language:
     """Create a pipeline with recovery whose detector flags what it is given."""
-    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    nlp = spacy.blank(
+        lang,
+        config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}},
+    )
     nlp.add_pipe("flag_given")
     nlp.add_pipe("deid_merge", config={"sources": ["deid/flags"]})
     recovery = nlp.add_pipe("deid_recovery")
@@ -171,7 +181,10 @@ def rename(note: AuthoredNote, names: Sequence[str], rng: random.Random) -> tupl
         if mark.label in NAMES and mark.key in note.persons:
             for surname in note.persons[mark.key].surnames:
                 own = re.compile(rf"(?<!\w){re.escape(surname)}", re.IGNORECASE)
-                written = own.sub(lambda match, surname=surname: _cased(new[surname], match[0]), written)  # type: ignore[misc]
+                written = own.sub(
+                    lambda match, surname=surname: _cased(new[surname], match[0]),
+                    written,
+                )  # type: ignore[misc]
             spans.append((start, start + len(written)))
         text += written
         flags.append((start, len(text), mark.label))
@@ -183,26 +196,59 @@ def _cased(name: str, like: str) -> str:
     return name.upper() if like.isupper() else name.lower() if like.islower() else name
 
 
+def protect_either() -> None:
+    """Let the rules decide against an eponym wherever its head word can also be a thing of a person of the name."""
+    decide = UnlistedEponyms._is_medical
+
+    def is_sure(rules: UnlistedEponyms, match: re.Match[str], left: str, right: str) -> bool:
+        rest = match[0].replace(match[match.lastgroup or 0], "")
+        owned = rules._always_owned or rules._ownership is None or rules._ownership.search(match[0])
+        sure = match.lastgroup in unlisted_eponyms._SUFFICIENT or not owned or rules._unowned.search(rest)
+        return bool(sure) and decide(rules, match, left, right)
+
+    setattr(UnlistedEponyms, "_is_medical", is_sure)  # noqa: B010  only for this measurement
+
+
 @app.command()
 def main(
     context: typer.Context,
     data: Annotated[Path, typer.Argument(help="Folder with med_terms and authored.")],
     lang: Annotated[list[str] | None, typer.Option(help="Languages; all by default.")] = None,
     split: Annotated[list[str] | None, typer.Option(help='"dev" or "test"; both by default.')] = None,
-    show: Annotated[bool, typer.Option("--show", help="Print the errors in sentences of the split dev.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Recover nothing that can also belong to a person; rows without targets.",
+        ),
+    ] = False,
+    show: Annotated[
+        bool,
+        typer.Option("--show", help="Print the errors in sentences of the split dev."),
+    ] = False,
     metrics: Annotated[Path | None, typer.Option(help="File of the metric rows.")] = None,
 ) -> None:
     """Measure the recovery of unlisted eponyms and its price."""
     texts = tomllib.loads((Path(__file__).parent / "eponym_texts.toml").read_text(encoding="utf8"))
     names = kept_out(data / "med_terms" / "eponyms_en" / "eponym_names.tsv")
-    command, today, rows = command_line("benchmarks.eponyms", context), date.today().isoformat(), list[MetricRow]()
+    command, today, rows = (
+        command_line("benchmarks.eponyms", context),
+        date.today().isoformat(),
+        list[MetricRow](),
+    )
     setattr(unlisted_eponyms, "eponym_words", frozenset)  # noqa: B010  the rules must not know any of the names
+    if strict:
+        protect_either()
     for code in lang or LANGUAGES:
         nlp = flagging(code)
         for part in split or SPLITS:
             counts: dict[str, Count] = {}
             for form, templates in texts[code][part].items():
-                counts[form] = _counted(nlp, cases(templates, names[part], code, False), show and part == "dev")
+                counts[form] = _counted(
+                    nlp,
+                    cases(templates, names[part], code, False),
+                    show and part == "dev",
+                )
             people = cases(texts[code]["persons"][part], names[part], code, True)
             counts["persons in sentences"] = _counted(nlp, people, show and part == "dev")
             people = cases(texts[code]["persons"]["either"], names[part], code, True)
@@ -211,7 +257,8 @@ def main(
             rng, half = random.Random(SEED), SPLITS.index(part)
             renamed = (rename(note, names[part], rng) for note in notes[half::2])
             counts["persons in authored training notes"] = _counted(nlp, renamed, show and part == "dev")
-            rows += _rows(counts, f"eponyms kept out {code}", part, command, today)
+            data_name = f"eponyms kept out {code}" + ", either meaning protected" * strict
+            rows += _rows(counts, data_name, part, command, today, aim=not strict)
     if metrics:
         replace_rows(metrics, rows)
 
@@ -223,16 +270,33 @@ def _counted(nlp: Language, read: Iterator[tuple[Case, list[tuple[int, int, str]
     return measure(given, [case for case, _ in both], {"medical", "phi"} if show else ())  # type: ignore[arg-type]
 
 
-def _rows(counts: Mapping[str, Count], data: str, split: str, command: str, today: str) -> Iterator[MetricRow]:
+def _rows(
+    counts: Mapping[str, Count],
+    data: str,
+    split: str,
+    command: str,
+    today: str,
+    *,
+    aim: bool = True,
+) -> Iterator[MetricRow]:
     """Create the metric rows of a language and split, and print them."""
     for form, count in counts.items():
         person = form.startswith("persons")
         kind, share = ("phi", "released") if person else ("medical", "recovered")
         value, better = round(count.share(kind), 5), "lower" if person else "higher"
-        target = (0.0 if person else RECOVERED_TARGET) if split == "test" else None
+        target = (0.0 if person else RECOVERED_TARGET) if aim and split == "test" else None
         print(f"{data:22} {split:4} {form:35} {share} {count.free[kind]} of {count.flagged[kind]} = {value:.4f}")
         yield MetricRow(f"{share}, {form}", value, target, better, data, split, command, today)  # type: ignore[arg-type]
-        yield MetricRow(f"mentions flagged, {form}", count.flagged[kind], None, "higher", data, split, command, today)
+        yield MetricRow(
+            f"mentions flagged, {form}",
+            count.flagged[kind],
+            None,
+            "higher",
+            data,
+            split,
+            command,
+            today,
+        )
 
 
 if __name__ == "__main__":

@@ -210,6 +210,7 @@ def replace_mentions(
             if label in _ROOMS:
                 variant = 0 if isinstance(chosen, Suggested) else chosen
                 rooms[_ROOMS[label]][i] = mention._replace(label=label, variant=variant)
+    country = cache(partial(find_country, mentions, lang, load_gazetteer(lang)))
     made: dict[int, str | None] = {}
     for room, places in rooms.items():
         group, values = list(places.values()), list[str | None]()
@@ -219,10 +220,9 @@ def replace_mentions(
             values = replace_dates(group, key, lang, date_rules) if _has_calendar(lang) else [None] * len(group)
         elif room == "numbers":
             has_phone = any(mention.label in PHONES for mention in group)
-            country = find_country(mentions, lang, load_gazetteer(lang)) if has_phone else ""
-            values = replace_ids(group, key, lang, forbidden, date_rules, country)
+            values = replace_ids(group, key, lang, forbidden, date_rules, country() if has_phone else "")
         elif room == "places":
-            values = replace_places(group, key, lang, forbidden, suggest, mentions)
+            values = replace_places(group, key, lang, forbidden, suggest, country())
         else:
             values = replace_sex(group, lang)
         made.update(zip(places, values, strict=True))

@@ -24,7 +24,7 @@ _RUN = re.compile(r"[^\W\d_]+")
 _VOWELS = frozenset("aeiouyäöáéíóúü")
 _SHORTEST_PIECE = 2  # letters before and after a break
 _TRIES = 12
-_FEWEST_LETTERS = 250  # of the text around the mentions, to conclude that nobody wrote accents
+_FEWEST_CHARACTERS = 350  # of the text around the mentions, to conclude that nobody wrote accents
 
 BROKEN = re.compile(
     r"(?<=[^\W\d_])-[ \t]*\n[>\s]*(?=[a-zß-öø-ÿ])|(?<=[A-ZÀ-ÖØ-Þ]{2})-[ \t]*\n[>\s]*(?=[A-ZÀ-ÖØ-Þ]{2})"
@@ -63,9 +63,15 @@ def wear_number(surrogate: str, original: str, read: str) -> str:
 
 def lacks_accents(mentions: Sequence[Mention]) -> bool:
     """Return whether the text of a note around its mentions is long and has no letter with an accent."""
-    around = "".join(part for mention in mentions for part in (mention.before, mention.text, mention.after))
-    letters = [char for char in around if char.isalpha()]
-    return len(letters) >= _FEWEST_LETTERS and all(map(str.isascii, letters))
+    parts = [part for mention in mentions for part in (mention.before, mention.text, mention.after)]
+    if sum(map(len, parts)) < _FEWEST_CHARACTERS:
+        return False
+    return not any(char.isalpha() and not char.isascii() and char not in "ªº" for part in parts for char in _odd(part))
+
+
+def _odd(text: str) -> str:
+    """Return a text, or "" if all its characters are ASCII."""
+    return "" if text.isascii() else text
 
 
 def without_accents(text: str) -> str:

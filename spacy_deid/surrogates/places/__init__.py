@@ -56,7 +56,7 @@ def replace_places(
     lang: str,
     forbidden: Callable[[str], bool],
     suggest: Suggest = nothing,
-    note: Sequence[Mention] = (),
+    country: str | None = None,
 ) -> list[str | None]:
     """Replace the places, institutions, professions and descriptions in a note.
 
@@ -65,13 +65,15 @@ def replace_places(
     lang (str): ISO 639-1 code of the note's language.
     forbidden (Callable[[str], bool]): returns True for a value that must not be a surrogate.
     suggest (Suggest): a function that proposes a town, which is used if it is allowed.
-    note (Sequence[Mention]): all mentions of the note, of any label, from which its country is inferred; by default
-        `mentions`.
+    country (Optional[str]): ISO 3166-1 code of the country that the note is from, "" if unknown; by default it is
+        inferred from `mentions`.
     RETURNS (list[Optional[str]]): the surrogate of each mention, with its capitals and line breaks; None if there is
         none.
     """
     state = NoteState(key, lang, forbidden, (mention.text for mention in mentions))
-    geography = Geography(state, suggest, find_country(note or mentions, lang, load_gazetteer(lang)))
+    if country is None:
+        country = find_country(mentions, lang, load_gazetteer(lang))
+    geography = Geography(state, suggest, country)
     geography.settle(mentions)
     named = (split_marks(mention.text)[1] for mention in mentions if mention.label in _PLACES)
     for place in [found[0] for found in map(geography.find, named) if found]:

@@ -120,20 +120,13 @@ def write_case(template: str, names: Sequence[str], lang: str, *, person: bool) 
 def flag_given(doc: Doc) -> Doc:
     """Flag the spans in ``doc.user_data["flags"]``: start, end and label."""
     rows = doc.user_data.get("flags", [])
-    write_evidence(
-        doc,
-        "deid/flags",
-        [Evidence(start, end, label, "flag_given", 0.9) for start, end, label in rows],
-    )
+    write_evidence(doc, "deid/flags", [Evidence(start, end, label, "flag_given", 0.9) for start, end, label in rows])
     return doc
 
 
 def flagging(lang: str) -> Language:
     """Create a pipeline with recovery whose detector flags what it is given."""
-    nlp = spacy.blank(
-        lang,
-        config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}},
-    )
+    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
     nlp.add_pipe("flag_given")
     nlp.add_pipe("deid_merge", config={"sources": ["deid/flags"]})
     recovery = nlp.add_pipe("deid_recovery")
@@ -181,10 +174,7 @@ def rename(note: AuthoredNote, names: Sequence[str], rng: random.Random) -> tupl
         if mark.label in NAMES and mark.key in note.persons:
             for surname in note.persons[mark.key].surnames:
                 own = re.compile(rf"(?<!\w){re.escape(surname)}", re.IGNORECASE)
-                written = own.sub(
-                    lambda match, surname=surname: _cased(new[surname], match[0]),
-                    written,
-                )  # type: ignore[misc]
+                written = own.sub(lambda match, surname=surname: _cased(new[surname], match[0]), written)  # type: ignore[misc]
             spans.append((start, start + len(written)))
         text += written
         flags.append((start, len(text), mark.label))
@@ -216,26 +206,15 @@ def main(
     lang: Annotated[list[str] | None, typer.Option(help="Languages; all by default.")] = None,
     split: Annotated[list[str] | None, typer.Option(help='"dev" or "test"; both by default.')] = None,
     strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Recover nothing that can also belong to a person; rows without targets.",
-        ),
+        bool, typer.Option("--strict", help="Recover nothing that can also belong to a person; rows without targets.")
     ] = False,
-    show: Annotated[
-        bool,
-        typer.Option("--show", help="Print the errors in sentences of the split dev."),
-    ] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the errors in sentences of the split dev.")] = False,
     metrics: Annotated[Path | None, typer.Option(help="File of the metric rows.")] = None,
 ) -> None:
     """Measure the recovery of unlisted eponyms and its price."""
     texts = tomllib.loads((Path(__file__).parent / "eponym_texts.toml").read_text(encoding="utf8"))
     names = kept_out(data / "med_terms" / "eponyms_en" / "eponym_names.tsv")
-    command, today, rows = (
-        command_line("benchmarks.eponyms", context),
-        date.today().isoformat(),
-        list[MetricRow](),
-    )
+    command, today, rows = (command_line("benchmarks.eponyms", context), date.today().isoformat(), list[MetricRow]())
     setattr(unlisted_eponyms, "eponym_words", frozenset)  # noqa: B010  the rules must not know any of the names
     if strict:
         protect_either()
@@ -244,11 +223,7 @@ def main(
         for part in split or SPLITS:
             counts: dict[str, Count] = {}
             for form, templates in texts[code][part].items():
-                counts[form] = _counted(
-                    nlp,
-                    cases(templates, names[part], code, False),
-                    show and part == "dev",
-                )
+                counts[form] = _counted(nlp, cases(templates, names[part], code, False), show and part == "dev")
             people = cases(texts[code]["persons"][part], names[part], code, True)
             counts["persons in sentences"] = _counted(nlp, people, show and part == "dev")
             people = cases(texts[code]["persons"]["either"], names[part], code, True)
@@ -271,13 +246,7 @@ def _counted(nlp: Language, read: Iterator[tuple[Case, list[tuple[int, int, str]
 
 
 def _rows(
-    counts: Mapping[str, Count],
-    data: str,
-    split: str,
-    command: str,
-    today: str,
-    *,
-    aim: bool = True,
+    counts: Mapping[str, Count], data: str, split: str, command: str, today: str, *, aim: bool = True
 ) -> Iterator[MetricRow]:
     """Create the metric rows of a language and split, and print them."""
     for form, count in counts.items():
@@ -287,16 +256,7 @@ def _rows(
         target = (0.0 if person else RECOVERED_TARGET) if aim and split == "test" else None
         print(f"{data:22} {split:4} {form:35} {share} {count.free[kind]} of {count.flagged[kind]} = {value:.4f}")
         yield MetricRow(f"{share}, {form}", value, target, better, data, split, command, today)  # type: ignore[arg-type]
-        yield MetricRow(
-            f"mentions flagged, {form}",
-            count.flagged[kind],
-            None,
-            "higher",
-            data,
-            split,
-            command,
-            today,
-        )
+        yield MetricRow(f"mentions flagged, {form}", count.flagged[kind], None, "higher", data, split, command, today)
 
 
 if __name__ == "__main__":

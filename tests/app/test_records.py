@@ -80,7 +80,7 @@ def test_a_document_is_released_with_the_names_of_its_patient(service):
         (HL7, CANARY, {}, "input", "does not begin with the segment MSH"),
         (HL7, "", {}, "input", "empty"),
         (HL7, message(PID) + CANARY, {}, "input", "line 3 is no segment"),
-        (HL7, message(PID), {"encoding": "klingon"}, "setting", "klingon"),
+        (HL7, message(PID), {"encoding": "klingon"}, "setting", "'encoding'"),
         (HL7, message(PID), {"style": "surrogate"}, "setting", "project key"),
         (CDA, CANARY, {}, "input", "document"),
         (CDA, document("x", root="Letter"), {}, "input", "its root is not ClinicalDocument"),

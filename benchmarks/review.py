@@ -1,13 +1,15 @@
 """Fit and measure the ranking of the words that are proposed for review (`deid_review`).
 
-    python -m benchmarks.review fit corpus/authored PIPELINES --first 43
+    python -m benchmarks.review fit corpus/authored --earlier PIPELINES:43 --earlier PIPELINES:63
     python -m benchmarks.review measure corpus/authored
     python -m benchmarks.review bound
 
 ``fit`` fits the weights of spacy_deid/resources/review_ranking.json on authored training notes. A classifier is too
-certain about the notes that it was trained on. Therefore PIPELINES is a folder with earlier pipelines (LANG), which
-were trained before the notes from brief number --first on were added, and only these notes are used. The classifiers
-of these pipelines take the place of those of the included ones; rules and lists are the current ones.
+certain about the notes that it was trained on. Therefore each PIPELINES:FIRST is a folder with earlier pipelines
+(LANG), which were trained before the notes from brief number FIRST on were added, and only these notes are used. The
+classifiers of these pipelines take the place of those of the included ones; rules, lists and thresholds are the
+current ones. Notes with few entities are left out: the training notes have many without any identifier, and weights
+fitted on them tell such notes from others instead of ranking the words of a note.
 
 ``measure`` runs the included pipelines at `balanced` on the authored development notes. An identifier is *missed* if
 a letter or digit of it is not replaced by the default policy; a proposal *touches* it if it contains such a letter or
@@ -38,8 +40,10 @@ from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
 from spacy_deid.evaluation.documents import Entity
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, write_rows
-from spacy_deid.pipeline.review import FEATURES, Ranking, Review, load_ranking, rank_words
+from spacy_deid.pipeline.review import Review
 from spacy_deid.policies import load_policy
+from spacy_deid.review.evidence import FEATURES
+from spacy_deid.review.ranking import Ranking, load_ranking, rank_words
 from spacy_deid.synth.authored import AuthoredNote, read_authored
 
 # a traceback that shows local variables would show notes
@@ -58,6 +62,7 @@ WORLDS = {
 TOUCHED = 0.45  # target at 10 proposals per 1,000 words
 RESOURCE = Path("spacy_deid/resources/review_ranking.json")
 RIDGE, STEPS, DECIMALS = 1.0, 30, 4
+IN_ENTITIES = 0.05  # least share of the tokens of a note
 Folder = Annotated[Path, typer.Argument(help="Folder of the authored corpus.")]
 Metrics = Annotated[Path, typer.Option(help="File of the metric rows.")]
 Spans = list[tuple[int, int, float]]
@@ -125,28 +130,40 @@ def fit_weights(values: NDArray[np.float64], wanted: NDArray[np.bool_]) -> NDArr
     return np.append(plain, weights[-1] - float(plain @ mean))
 
 
+def run_earlier(pipeline: Path, lang: str, notes: Sequence[AnnotatedText]) -> Iterator[tuple[Reviewed, Any]]:
+    """Run an included pipeline with the classifier of an earlier one, but its own thresholds. YIELDS as `run`."""
+    nlp = spacy_deid.load(lang, operating_point="balanced")
+    classifier: Any = nlp.get_pipe("deid_ner")
+    other: Any = spacy_deid.load(pipeline, operating_point="balanced").get_pipe("deid_ner")
+    points = {"points": classifier.cfg["points"]}
+    classifier.model, classifier.cfg, classifier.predictor = other.model, other.cfg | points, None
+    yield from run(nlp, notes, Ranking(dict.fromkeys((*FEATURES, "bias"), 0.0), "none"))
+
+
+def is_dense(doc: Any) -> bool:
+    """Return whether enough tokens of a note are in entities."""
+    return sum(len(ent) for ent in doc.ents) >= IN_ENTITIES * sum(not token.is_space for token in doc)
+
+
 @app.command()
 def fit(
     folder: Folder,
-    pipelines: Annotated[Path, typer.Argument(help="Folder of pipelines that were not trained on the notes.")],
-    first: Annotated[int, typer.Option(help="Number of the first brief whose notes are used.")] = 43,
+    earlier: Annotated[
+        list[str], typer.Option(help="Folder of pipelines, and number of the first brief; repeatable.")
+    ],
     output: Annotated[Path, typer.Option(help="File of the weights.")] = RESOURCE,
 ) -> None:
     """Fit the weights of the ranking."""
-    start = Ranking(dict.fromkeys((*FEATURES, "bias"), 0.0), "none")
     values, wanted = list[NDArray[np.float64]](), list[NDArray[np.bool_]]()
-    for lang in LANGUAGES:
-        nlp = spacy_deid.load(lang, operating_point="balanced")
-        earlier: Any = spacy_deid.load(pipelines / lang, operating_point="balanced").get_pipe("deid_ner")
-        classifier: Any = nlp.get_pipe("deid_ner")
-        classifier.model, classifier.cfg, classifier.predictor = earlier.model, earlier.cfg, None
-        notes = read_notes(folder / lang / "train", first)
-        for note, _ in run(nlp, notes, start):
+    for (pipelines, first), lang in ((one.rsplit(":", 1), lang) for one in earlier for lang in LANGUAGES):
+        notes = read_notes(folder / lang / "train", int(first))
+        used = [note for note, doc in run_earlier(Path(pipelines) / lang, lang, notes) if is_dense(doc)]
+        for note in used:
             columns = [note.record["features"][name.replace(" ", "_")] for name in FEATURES]
             values.append(np.array(columns, dtype=float).reshape(len(FEATURES), -1).T)
             spans = zip(note.record["starts"], note.record["ends"], strict=True)
             wanted.append(np.array([note.open[s:e].any() for s, e in spans], dtype=bool))
-        typer.echo(f"{lang}: {len(notes)} notes")
+        typer.echo(f"{lang}: {len(used)} of {len(notes)} notes from brief {first} on")
     fitted = fit_weights(np.concatenate(values), np.concatenate(wanted)).round(DECIMALS).tolist()
     weights = dict(zip((*FEATURES, "bias"), fitted, strict=True))
     data = {"version": f"evidence-{date.today():%Y%m%d}", "weights": weights}

@@ -56,9 +56,11 @@ ARROWS = {
     "synth": "errors evaluation labels patterns surrogates",
     # ml: the network of the classifier is trained further; synth: notes that are replayed
     "adaptation": "errors evaluation labels loading ml saving spans synth",
+    # dictionaries, medical: words that are names, known words and damaged readings are evidence
+    "review": "dictionaries errors labels medical spans",
     # background: a word of the language is no name with a slip of the pen
     "pipeline": "background context dictionaries errors labels lemmatizers llm masked_lm medical ml offsets "
-    "patient_ids patterns policies registries spans surrogates vault",
+    "patient_ids patterns policies registries review spans surrogates vault",
     # the factories import their components when they are called
     "factories": "errors evaluation medical patterns pipeline spans",
     # audit: notes whose spans are to be reviewed are ordered by their risk

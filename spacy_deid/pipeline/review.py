@@ -1,31 +1,22 @@
 """deid_review: proposes spans for manual review: words that no detector found, but that may be identifiers.
 
-Words are ranked by the probability that they are missed identifiers (`describe_words` and `Ranking`): a logistic
-regression on the probabilities of ``deid_ner`` below its threshold, the difference of its two readings, the form and
-the place of the word, the entities beside it, and lists. Without ``deid_ner``, or if a column is named, the scores of
-``deid_surprisal`` rank the words. A budget limits the number of proposals by the length of the note.
+Words are ranked by the probability that they are missed identifiers (`review.evidence` and `review.ranking`). Without
+``deid_ner``, or if a column is named, the scores of ``deid_surprisal`` rank the words. A budget limits the number of
+proposals by the length of the note.
 """
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..dictionaries.conditions import is_inside_sentence
-from ..dictionaries.damaged import read_scan
-from ..dictionaries.normalise import normal_form
-from ..dictionaries.terms import name_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import LABELS
 from ..medical.dictionary import MedicalDictionary
-from ..medical.known_words import known_words, ordinary_words
+from ..review.ranking import Ranking, rank_words
 from ..spans import MERGED, PROBABILITIES, RECOVERED, REVIEW, SCORES, Evidence, write_evidence
 
 # Share of the highest score of a span that a word must have to go into it. Of an identifier of several words, the
@@ -175,195 +166,6 @@ class Review:
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Review":
         """Do nothing: the component is defined by its config."""
         return self
-
-
-FEATURES = (
-    "probability",
-    "second reading",
-    "neighbour",
-    "capital",
-    "capital inside a sentence",
-    "capitals",
-    "digit",
-    "long number",
-    "known word",
-    "listed name",
-    "unknown capital",
-    "scanned name",
-    "lower case elsewhere",
-    "found elsewhere",
-    "beside an entity",
-    "short",
-    "ordinary word",
-    "previous",
-    "next",
-    "distance of the entity before",
-    "distance of the entity after",
-    "number before",
-    "number after",
-    *(f"{place} {kind}" for place in ("like", "after", "before") for kind in ("person", "place", "organization")),
-)
-_LEAST = 1e-6
-_NONE = -8.0  # log-odds where there is no token
-_LONG_NUMBER = 4
-_BESIDE = 2  # tokens
-_REACH, _FAR = 3, 9  # tokens in which an entity is looked for, and its distance if there is none
-_KINDS = ("PER", "LOC", "ORG")  # of CoNLL-2003, in the order of the last features
-_NUMBER_BEFORE, _NUMBER_AFTER = re.compile(r"\d\s*[./:-]\s*$"), re.compile(r"\s*[./:-]\s*\d")
-_AROUND = 12  # characters that these expressions read
-
-
-@dataclass(frozen=True, slots=True)
-class WordEvidence:
-    """What is known about the n tokens of a note that are not part of an entity.
-
-    starts, ends (NDArray): character offsets. Shape (n,).
-    values (NDArray): the features of `FEATURES`. Shape (n, features).
-    """
-
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    values: NDArray[np.float64]
-
-
-def describe_words(doc: Doc) -> WordEvidence:
-    """Collect evidence about the tokens that are not part of an entity, from which `Ranking` computes a probability.
-
-    The first two features are log-odds: the calibrated probability that a token is PHI, and its difference to that of
-    the first reading alone; "neighbour" is the highest log-odds of two tokens on each side, "previous" and "next" are
-    those of the adjacent tokens. Distances of entities in the line are in tokens. All others are 0 or 1; "like person"
-    says that the classifier would take the token for a person, "after person" that the entity before it is one.
-
-    doc (Doc): a Doc that ``deid_ner``, with `keep_probabilities`, and ``deid_merge`` ran on.
-    RETURNS (WordEvidence): one row per token with a letter or digit.
-    RAISES: NotDeidentified (D841) if the probabilities were computed for another text.
-    """
-    record, text = doc.user_data[PROBABILITIES], doc.text
-    starts, ends = (np.asarray(record[name], dtype=np.int64) for name in ("starts", "ends"))
-    if len({len(column) for column in record.values()}) != 1 or (len(ends) and ends[-1] > len(text)):
-        raise NotDeidentified(Errors.D841.format(name="deid_review"))
-    words = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    odds, first = _log_odds(record["united"]), _log_odds(record["first"])
-    held = np.zeros(len(text) + 1, dtype=np.int64)
-    for number, ent in enumerate(doc.ents, start=1):
-        held[ent.start_char : ent.end_char] = number * (ent.label_ in LABELS)
-    sums = np.concatenate([[0], np.cumsum(held > 0)])
-    taken = sums[ends] > sums[starts]
-    free = np.flatnonzero(~taken & np.array([any(map(str.isalnum, word)) for word in words], dtype=bool))
-    lines = np.cumsum([0, *(char == "\n" for char in text)])[starts] if len(starts) else starts
-    lower = {word for word in words if word.islower()}
-    found = {word.lower() for word, held_word in zip(words, taken.tolist(), strict=True) if held_word}
-    is_known, is_ordinary, listed = known_words(doc.lang_), ordinary_words(doc.lang_), name_words(doc.lang_)
-    likely = [LABELS[label].conll for label in record["labels"]]
-    kinds = ["", *(LABELS[ent.label_].conll if ent.label_ in LABELS else "" for ent in doc.ents)]
-    entities = [kinds[held[start:end].max(initial=0)] for start, end in zip(starts, ends, strict=True)]
-
-    def entity(i: int, step: int) -> tuple[int, str]:
-        """Return the distance and the kind of the next entity in the same line."""
-        for k in range(i + step, i + step * (_REACH + 1), step):
-            if not 0 <= k < len(words) or lines[k] != lines[i]:
-                break
-            if taken[k]:
-                return abs(k - i), entities[k]
-        return _FAR, ""
-
-    def odds_at(i: int) -> float:
-        """Return the log-odds of a token that is not part of an entity."""
-        return float(odds[i]) if 0 <= i < len(words) and not taken[i] else _NONE
-
-    rows = []
-    for i in free.tolist():
-        word, start, end = words[i], int(starts[i]), int(ends[i])
-        near = [k for k in range(max(0, i - _BESIDE), min(len(words), i + _BESIDE + 1)) if k != i]
-        form, capital, digit = normal_form(word), word[0].isupper(), any(map(str.isdigit, word))
-        known, name = is_known(word), form in listed
-        (before, kind_before), (after, kind_after) = entity(i, -1), entity(i, 1)
-        rows.append(
-            (
-                odds[i],
-                odds[i] - first[i],
-                max((odds[k] for k in near if not taken[k]), default=odds[i]),
-                capital,
-                capital and is_inside_sentence(text, start),
-                len(word) > 1 and word.isupper(),
-                digit,
-                digit and len(word) >= _LONG_NUMBER,
-                known,
-                name,
-                capital and not known and not name,
-                digit and not word.isdigit() and not name and read_scan(form) in listed,
-                capital and word.lower() in lower,
-                word.lower() in found,
-                any(taken[k] and lines[k] == lines[i] for k in near),
-                len(word) <= _BESIDE,
-                is_ordinary(form),
-                odds_at(i - 1),
-                odds_at(i + 1),
-                before,
-                after,
-                bool(_NUMBER_BEFORE.search(text[max(0, start - _AROUND) : start])),
-                bool(_NUMBER_AFTER.match(text[end : end + _AROUND])),
-                *(kind == one for one in (likely[i], kind_before, kind_after) for kind in _KINDS),
-            )
-        )
-    values = np.asarray(rows, dtype=float).reshape(len(rows), len(FEATURES))
-    return WordEvidence(starts[free], ends[free], values)
-
-
-def _log_odds(probabilities: Sequence[float]) -> NDArray[np.float64]:
-    """Return the logarithms of the odds of probabilities, in nats."""
-    safe = np.clip(np.asarray(probabilities, dtype=float), _LEAST, 1 - _LEAST)
-    return np.asarray(np.log(safe / (1 - safe)))
-
-
-class Ranking:
-    """A logistic regression: the probability that a token is a part of a missed identifier.
-
-    weights (Mapping[str, float]): weight of each feature of `FEATURES`, and "bias".
-    version (str): name of the weights.
-    RAISES: ConfigError (D836) if a weight is missing.
-    """
-
-    def __init__(self, weights: Mapping[str, float], version: str) -> None:
-        if missing := [name for name in (*FEATURES, "bias") if name not in weights]:
-            raise ConfigError(Errors.D836.format(path="review_ranking.json", reason=f"no weight '{missing[0]}'"))
-        self.weights = np.array([weights[name] for name in FEATURES], dtype=float)
-        self.bias, self.version = float(weights["bias"]), version
-
-    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute probabilities. values (NDArray): shape (n, features). RETURNS (NDArray): shape (n,)."""
-        return np.asarray(1 / (1 + np.exp(-np.clip(values @ self.weights + self.bias, -30, 30))))
-
-
-@cache
-def load_ranking() -> Ranking:
-    """Load the weights that were fitted by ``python -m benchmarks.review fit``."""
-    text = (files("spacy_deid") / "resources" / "review_ranking.json").read_text(encoding="utf8")
-    data = json.loads(text)
-    return Ranking(data["weights"], data["version"])
-
-
-def rank_words(doc: Doc, ranking: Ranking | None = None) -> dict[str, Any]:
-    """Compute for each token that is not part of an entity the probability that it is a missed identifier.
-
-    doc (Doc): as for `describe_words`.
-    ranking (Optional[Ranking]): the weights; None for those of the package.
-    RETURNS (dict): a record with the keys of the scores of ``deid_surprisal``, and "leak": the probability that an
-        identifier was missed in the note, if its words were independent.
-    """
-    ranking, words = ranking or load_ranking(), describe_words(doc)
-    columns = {name.replace(" ", "_"): words.values[:, i].tolist() for i, name in enumerate(FEATURES)}
-    values = ranking(words.values)
-    return {
-        "starts": words.starts.tolist(),
-        "ends": words.ends.tolist(),
-        "values": values.tolist(),
-        "leak": float(1 - np.prod(1 - values)),
-        "features": columns,
-        "model": ranking.version,
-        "score": "evidence",
-        "probability": True,
-    }
 
 
 def _span(record: Mapping[str, Any], values: NDArray[np.float64], run: Sequence[int]) -> ReviewSpan:

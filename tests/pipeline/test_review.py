@@ -16,7 +16,9 @@ from spacy.tokens import DocBin
 
 import spacy_deid
 from spacy_deid.errors import ConfigError, NotDeidentified
-from spacy_deid.pipeline.review import FEATURES, Ranking, choose_runs, describe_words
+from spacy_deid.pipeline.review import choose_runs
+from spacy_deid.review.evidence import FEATURES, describe_words
+from spacy_deid.review.ranking import Ranking
 from spacy_deid.spans import DECISIONS, MERGED, PROBABILITIES, REVIEW, SCORES, read_evidence, reopen_groups
 
 CANARY = "Zumalabe"

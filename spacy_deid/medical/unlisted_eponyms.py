@@ -66,8 +66,6 @@ class UnlistedEponyms:
         self._before = pattern_before(data["before"], "[ ]?(?<=[ :-])")
         self._introducers = _optional(data.get("introducers", ()), "[ ]?(?<=[ :-])")
         self._rare_introducers = _optional(data.get("rare_introducers", ()), "[ ]")
-        self._organised = pattern_after([rf"[^.;\n]{{0,40}}?(?<!\w)(?:{'|'.join(data.get('organised', ['(?!)']))})"])
-        self._rare_introducers = _optional(data.get("rare_introducers", ()), "[ ]")
         organised = "|".join(data.get("organised", ())) or "(?!)"
         self._organised = pattern_after([rf"[^.;\n]{{0,40}}?(?<!\w)(?:{organised})(?!\w)"])
         self._owned_after = pattern_after(data["owned_after"]) if data.get("owned_after") else _NEVER

@@ -92,7 +92,8 @@ class Service:
 
     def __init__(self) -> None:
         shared = Path("/dev/shm")
-        folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=shared if shared.is_dir() else None))
+        self._kept = tempfile.TemporaryDirectory(prefix="fuzz-", dir=shared if shared.is_dir() else None)
+        folder = Path(self._kept.name)  # removed with this process
         nlp = spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
         nlp.add_pipe("deid_patterns", config={"languages": ["es"]})
         nlp.add_pipe("deid_merge")
@@ -273,5 +274,5 @@ def make_words() -> tuple[bytes, ...]:
 
 def service_fields() -> list[str]:
     """Return the names of all fields and parameters of the service."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    return sorted(field_names(make_service(ServiceSettings(data=folder, pipelines=("es",)))))
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        return sorted(field_names(make_service(ServiceSettings(data=Path(folder), pipelines=("es",)))))

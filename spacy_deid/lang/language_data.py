@@ -79,6 +79,8 @@ class LanguageData:
     region (str): region of a variety, such as "GB" in "en-GB". A data file for the region ("calendar-GB.toml") is
         preferred to that of the language ("calendar.toml").
     ocr_language (str): the language's code in Tesseract; "eng" can be used for any Latin script.
+    accented_words (frozenset[str]): frequent words that are no words without their accents. A note in which they stand
+        without accents was written without accents. None for a language whose words rarely have any.
     agreeing_words (Mapping[str, Callable[[str], str]]): words whose form depends on the first sound of the next word
         ("a", "an") → function that takes the following text and returns the form that fits it.
     decline (Callable[[Sequence[str]], list[str]]): principal parts of a noun, as a word list has them → its forms,
@@ -105,6 +107,7 @@ class LanguageData:
     ocr_language: str = "eng"
 
     # --- names of people ---
+    accented_words: frozenset[str] = frozenset()
     agreeing_words: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     decline: Callable[[Sequence[str]], list[str]] = list
 

@@ -231,7 +231,7 @@ def replace_mentions(
             made[i] = spelled[1].join(filter(str.isalpha, made[i] or ""))
     for i, number in dictated.items():
         made[i] = number.write(made[i] or "")
-    plain = lacks_accents(mentions)
+    plain = lacks_accents(mentions, lang)
     for i, (old, new) in enumerate(zip(mentions, read, strict=True)):
         surrogate = made.get(i)
         if surrogate and new and i not in dictated and surrogate != old.text:

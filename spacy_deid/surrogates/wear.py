@@ -5,7 +5,7 @@ A clean name in a note that a scan or a line break damaged shows readers that it
 - digits for letters, as many as `damaged.read_damaged` read in the original: "De1gado" becomes "C0rdero";
 - letters for digits in numbers, where the original has them: "O5O 997 34ZO" becomes "O49 3l2 87OO";
 - line breaks within words with a hyphen, as far from the start as in the original;
-- no accents, if nothing in the note has one.
+- no accents, if the note was written without any.
 
 All choices depend on the key. Nothing of the original is copied but the number of damaged characters and their
 position in a number; a piece of a broken surrogate is never a piece of the original.
@@ -14,7 +14,9 @@ position in a number; a piece of a broken surrogate is never a piece of the orig
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
+from ..lang import get_language
 from .keys import Draw
 from .mention import Mention
 
@@ -24,7 +26,6 @@ _RUN = re.compile(r"[^\W\d_]+")
 _VOWELS = frozenset("aeiouyäöáéíóúü")
 _SHORTEST_PIECE = 2  # letters before and after a break
 _TRIES = 12
-_FEWEST_CHARACTERS = 350  # of the text around the mentions, to conclude that nobody wrote accents
 
 BROKEN = re.compile(
     r"(?<=[^\W\d_])-[ \t]*\n[>\s]*(?=[a-zß-öø-ÿ])|(?<=[A-ZÀ-ÖØ-Þ]{2})-[ \t]*\n[>\s]*(?=[A-ZÀ-ÖØ-Þ]{2})"
@@ -61,17 +62,28 @@ def wear_number(surrogate: str, original: str, read: str) -> str:
     return "".join(_FIGURES.get(char, char) if bad else char for char, bad in zip(surrogate, damaged, strict=True))
 
 
-def lacks_accents(mentions: Sequence[Mention]) -> bool:
-    """Return whether the text of a note around its mentions is long and has no letter with an accent."""
+def lacks_accents(mentions: Sequence[Mention], lang: str) -> bool:
+    """Return whether the text of a note around its mentions was written without accents.
+
+    It has no letter with an accent, and a word that is no word without one, such as "medico" in Spanish. A table or a
+    message in which no word needs an accent says nothing, so a patient has the same surrogate in it as elsewhere.
+    """
     parts = [part for mention in mentions for part in (mention.before, mention.text, mention.after)]
-    if sum(map(len, parts)) < _FEWEST_CHARACTERS:
+    if any(_is_accented(char) for part in parts if not part.isascii() for char in part):
         return False
-    return not any(char.isalpha() and not char.isascii() and char not in "ªº" for part in parts for char in _odd(part))
+    words = _bare_words(lang)
+    return any(not words.isdisjoint(_RUN.findall(part.lower())) for part in parts)
 
 
-def _odd(text: str) -> str:
-    """Return a text, or "" if all its characters are ASCII."""
-    return "" if text.isascii() else text
+@lru_cache(maxsize=8)
+def _bare_words(lang: str) -> frozenset[str]:
+    """Return the words of a language whose accents are missing if they stand in a text."""
+    return frozenset(map(without_accents, get_language(lang).accented_words))
+
+
+def _is_accented(char: str) -> bool:
+    """Return whether a character is a letter beyond ASCII."""
+    return not char.isascii() and char.isalpha() and char not in "ªº"
 
 
 def without_accents(text: str) -> str:

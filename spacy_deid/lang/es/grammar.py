@@ -11,6 +11,12 @@ from ..places import place_words
 from ..professions import Profession, ProfessionSurrogates, read_professions, same_sector
 from ..text import fold
 
+ACCENTED_WORDS = frozenset(
+    "analítica antibiótico cirugía clínica clínico crónica crónico después dirección días ecografía evolución "
+    "exploración infección lesión medicación médica médico número radiografía según sesión síntomas también teléfono "
+    "tensión".split()
+)
+
 _DIPHTHONG = re.compile(r"i[aeou]")  # "y hierba"
 
 

@@ -1,7 +1,7 @@
 """The data and functions of Finnish: inflection, lemmas, identifiers, telephone numbers and places."""
 
 from ..language_data import LanguageData
-from .grammar import EPONYMS, decline, replace_profession
+from .grammar import ACCENTED_WORDS, EPONYMS, decline, replace_profession
 from .identifiers import ID_MAKERS, IDENTIFIERS, VALIDATORS
 from .lemmas import lemmatize
 from .morphology import FinnishInflector
@@ -12,6 +12,7 @@ LANGUAGE = LanguageData(
     code="fi",
     name="Finnish",
     ocr_language="fin",
+    accented_words=ACCENTED_WORDS,
     decline=decline,
     lemmatize=lemmatize,
     inflector=FinnishInflector(),

@@ -10,6 +10,11 @@ from ..text import fold
 from .inflection import inflect
 from .morphology import FinnishInflector, analyze_noun, guess_case, index_forms
 
+ACCENTED_WORDS = frozenset(
+    "hyvä jälkeen kävelee käynnillä käynti käyttää käytössä lievä lisääntynyt lääkitys lääkäri lääkäriin lääkärin "
+    "myös määrätty näkyy päivä päivän päivää sydän säännöllinen särky särkyä tämä tänään vähän ylävatsa äiti".split()
+)
+
 _ON_WEAK_STEM = ("n", "ssa", "sta", "lla", "lta", "lle", "ksi", "tta", "t")
 _FRONT = str.maketrans("a", "ä")
 

@@ -126,8 +126,8 @@ def digest_request(files: list[UploadFile], *form: str) -> str:
 def describe_job(store: Store, job: str, *, files: bool = True) -> JobInfo:
     """Describe a job. RAISES: NotFound (D900) if it does not exist."""
     row = store.job(job)
-    listed = store.files(row.id) if files else ()
-    return JobInfo(**show_job(store, row, summarize_job(store.database, row.id), listed))
+    summary = summarize_job(store.database, row.id)  # counted first: a client that sees no busy file sees final states
+    return JobInfo(**show_job(store, row, summary, store.files(row.id) if files else ()))
 
 
 def add_result_routes(api: APIRouter, store: Store, audit: AuditLog) -> None:

@@ -141,8 +141,11 @@ def listen(tmp_path):
 
 def ask(place, data):
     with socket.create_connection(place, timeout=400) as connection:
-        connection.sendall(data)
-        return answer_of(connection)
+        try:
+            connection.sendall(data)
+            return answer_of(connection)
+        except ConnectionError:  # the listener closed the connection before it had read everything
+            return None
 
 
 def test_messages_in_small_pieces_are_answered_in_order(listen):

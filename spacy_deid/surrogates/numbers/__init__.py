@@ -1,12 +1,12 @@
 """Replace numbers that identify a person: identifiers, telephone numbers, network and web addresses.
 
-Letters are replaced by letters and digits by digits. Check digits are valid; separators, blanks, line ends and case
-are kept. A number has the same surrogate in all notes of a patient, however it is written. An exception is the year of
-a record number: it is not recognized in a note that only has the number without separators ("20194432").
+Letters are replaced by letters and digits by digits; separators, blanks, line ends and case are kept. A number has the
+same surrogate in all notes of a patient, however it is written. An exception is the year or the date in a record
+number: it is not recognized in a note that only has the number without separators ("20194432").
 
-Telephone numbers, SSN and network addresses are drawn from reserved ranges. No such surrogate belongs
-to a real person. A disadvantage is that surrogates can be recognized, so an attacker can tell which numbers in the
-note are originals that were overlooked.
+No surrogate belongs to a real person: it is drawn from a range that is never issued, or its check digit is wrong (the
+table in docs/guides/surrogates.md). A disadvantage is that surrogates can be recognized, so an attacker can tell which
+numbers in the note are originals that were overlooked.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -51,7 +51,6 @@ from spacy_deid.patterns.validators import get_validator
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import PERSONS, Mention, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement
-from spacy_deid.surrogates.wear import BROKEN
 from spacy_deid.synth.authored import read_authored
 
 from .date_reader import find_shifts, moved_together
@@ -67,6 +66,7 @@ CHECKED = {  # validator → labels, because one in ten of any numbers passes Lu
     "vin": {"VEHICLE"},
 }
 KEYS = (bytes(range(32)), bytes(range(100, 132)))
+HYPHEN = re.compile(r"-\s*\n[>\s]*")  # in a word that a line end breaks; not the expression of the package
 WORD = re.compile(r"[^\W\d_]{2,}")
 NAMED = PERSONS | {"CITY"}
 LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -236,7 +236,7 @@ def fullest(group: Sequence[tuple[str, str, str]]) -> str:
 
 def starts(name: str) -> set[str]:
     """Return the case-folded beginnings of the words of a name, without the damage of a scan or a line end."""
-    return {word[:3] for word in WORD.findall(repaired(BROKEN.sub("", name)))}
+    return {word[:3] for word in WORD.findall(repaired(HYPHEN.sub("", name)))}
 
 
 def consistent_values(note: ReleasedNote) -> Iterator[bool]:
